@@ -1,0 +1,56 @@
+"""whygrad: why is my gradient missing?
+
+    whygrad run train.py
+
+or, from Python:
+
+    with whygrad.watch() as w:
+        train()
+    w.report.assert_healthy()
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from whygrad.explain import explain
+    from whygrad.report.model import Report, UnhealthyError
+    from whygrad.session import Session, watch
+
+__all__ = ["Report", "Session", "UnhealthyError", "__version__", "explain", "start", "stop", "watch"]
+
+_HOMES = {
+    "Report": "whygrad.report.model",
+    "Session": "whygrad.session",
+    "UnhealthyError": "whygrad.report.model",
+    "explain": "whygrad.explain",
+    "watch": "whygrad.session",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'whygrad' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def start(**options: Any) -> Session:
+    """Begin to watch this process until `whygrad.stop()`."""
+    from whygrad.session import watch
+
+    return watch(**options).start()
+
+
+def stop() -> Report:
+    """End the watching begun by `whygrad.start()` and return the report."""
+    from whygrad.session import active
+
+    session = active()
+    if session is None:
+        raise RuntimeError("whygrad is not watching; call whygrad.start() first")
+    return session.stop()

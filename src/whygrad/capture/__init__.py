@@ -1,0 +1,1 @@
+"""Producers of traces: one folder per framework."""

@@ -1,0 +1,113 @@
+"""Puts the trace together when the watching ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from whygrad.capture.torch.parameters import Known
+from whygrad.source import expressions
+from whygrad.trace import Optimizer, Parameter, Site, Trace
+
+if TYPE_CHECKING:
+    from whygrad.capture.torch.capture import Capture
+
+LONG_ABSENT = 3
+
+
+def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
+    """Everything seen, as plain data."""
+    protocol = capture.protocol
+    optimizers = [
+        Optimizer(
+            held.number,
+            capture.naming.optimizers.get(id(held.ref()), "") or _assigned(held.site) or held.kind,
+            held.site,
+            held.stack,
+            held.parameters,
+            held.steps,
+        )
+        for held in protocol.optimizers
+    ]
+    trace = Trace(
+        capture.extraction.graph,
+        [_parameter(known) for known in capture.parameters.known_list],
+        optimizers,
+        protocol.backwards,
+        protocol.steps,
+        protocol.clears,
+        protocol.clips,
+        protocol.copies,
+        capture.errors.raised if _chained(escaped, capture.errors.error) else None,
+        protocol.updates,
+        capture.traced_updates,
+        protocol.backward_calls,
+        _limits(capture),
+    )
+    _held_counts(trace)
+    return trace
+
+
+def _chained(escaped: BaseException | None, error: BaseException | None) -> bool:
+    """Whether the error is the one that escaped, or what it was raised from."""
+    while escaped is not None and error is not None:
+        if escaped is error:
+            return True
+        escaped = escaped.__cause__ or escaped.__context__
+    return False
+
+
+def _parameter(known: Known) -> Parameter:
+    tensor = known.ref()
+    return Parameter(
+        known.number,
+        known.name or _invented(known),
+        known.module or known.name or _invented(known),
+        known.shape,
+        known.wanted,
+        known.created,
+        known.stack,
+        known.frozen,
+        known.companions,
+        known.used,
+        known.consumed,
+        known.held_steps,
+        known.absent >= LONG_ABSENT or not known.consumed,
+        known.grad if known.grad != "none" or not known.consumed else "nonzero",
+        _changed(known, tensor),
+        known.loaded,
+        known.derived_from,
+    )
+
+
+def _invented(known: Known) -> str:
+    """No variable holds it any more: say where it was made."""
+    if known.created is not None:
+        made = expressions.name(known.created)
+        if made:
+            return made.removeprefix("self.")
+    return f"tensor{list(known.shape)}"
+
+
+def _assigned(site: Site | None) -> str:
+    targets = expressions.targets(site) if site is not None else []
+    return targets[0].removeprefix("self.") if targets else ""
+
+
+def _changed(known: Known, tensor: torch.Tensor | None) -> bool:
+    return bool(known.consumed) or (tensor is not None and tensor._version > known.version > 0)
+
+
+def _held_counts(trace: Trace) -> None:
+    for number, holders in trace.holders.items():
+        trace.parameters[number].held_steps = sum(o.steps for o in holders)
+
+
+def _limits(capture: Capture) -> list[str]:
+    out: list[str] = []
+    if capture.guard.broken is not None:
+        out.append(f"watching stopped early after an internal error ({capture.guard.broken})")
+    if capture.shadow.truncated or capture.extraction.truncated:
+        out.append("the history of long-lived values was cut off to bound memory")
+    return out

@@ -1,0 +1,274 @@
+"""The capture of one run: switches everything on and off, and hands over the trace."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+import torch.overrides
+
+from whygrad.capture.torch import frames, raising
+from whygrad.capture.torch.assembly import assemble
+from whygrad.capture.torch.entrances import Entrances, sources
+from whygrad.capture.torch.extraction import Extraction
+from whygrad.capture.torch.guard import Guard
+from whygrad.capture.torch.naming import Naming, enclosing_modules
+from whygrad.capture.torch.parameters import Parameters
+from whygrad.capture.torch.patches import Patches
+from whygrad.capture.torch.protocol import Held, Protocol
+from whygrad.capture.torch.recording import Recorder, ShadowMode
+from whygrad.capture.torch.regions import Regions
+from whygrad.capture.torch.shadow import Node, Shadow
+from whygrad.capture.torch.window import Window
+from whygrad.source import expressions
+from whygrad.trace import Backward, Trace
+
+Tensor = torch.Tensor
+MOST_ROOTS = 4
+"""Losses kept in the graph per backward site; the first ones and then the latest."""
+
+
+Located = tuple[CodeType | None, int, frames.Place | None]
+
+
+@dataclass(frozen=True)
+class Options:
+    updates: int = 5
+    trace: str = "auto"
+
+
+@dataclass
+class _Pending:
+    """A backward that is running."""
+
+    backward: Backward
+    before: dict[int, tuple[int, int] | None]
+    root: Node | None
+    keep: bool
+
+
+class Capture:
+    """Watches the current process between `start` and `stop`."""
+
+    def __init__(self, options: Options = Options()) -> None:
+        self.guard = Guard()
+        self.guard.on_break = self.detach
+        self.window = Window(options.updates, options.trace)
+        self.shadow = Shadow()
+        self.parameters = Parameters()
+        self.regions = Regions()
+        self.recorder = Recorder(self.shadow, self.regions, self.parameters)
+        self.recorder.on_write = self._written
+        self.recorder.on_freeze = self._froze
+        self.recorder.on_use = self._used
+        self.mode = ShadowMode(self.recorder, self.guard)
+        self.mode.on_error = self._op_raised
+        self.protocol = Protocol(self.parameters, self.guard)
+        self.protocol.tracing = lambda: self.recording
+        self.protocol.before_backward = self._before_backward
+        self.protocol.after_backward = self._after_backward
+        self.protocol.before_step = self._before_step
+        self.protocol.after_step = self._after_step
+        self.entrances = Entrances(self.recorder, self.guard, lambda: self.recording)
+        self.naming = Naming(self.parameters)
+        self.extraction = Extraction(self.shadow, self.parameters, self.recorder.departures)
+        self.errors = raising.Errors(self.shadow, self.parameters, self.protocol)
+        self._always, self._during = Patches(), Patches()
+        self._tracing = False
+        self._calls_at_backward = 0
+        self._roots: dict[Any, int] = {}
+        self.traced_updates = 0
+
+    @property
+    def recording(self) -> bool:
+        return self._tracing and not self.mode.paused
+
+    def start(self) -> None:
+        self.regions.patch(self._always)
+        self.protocol.patch_always(self._always)
+        self.entrances.patch_parameters(self._always)
+        if self.window.open:
+            self._open()
+
+    def stop(self, escaped: BaseException | None = None) -> Trace:
+        """End the watching; of PyTorch's errors only the one that escaped counts."""
+        self.detach()
+        return assemble(self, escaped)
+
+    def detach(self) -> None:
+        self._close()
+        self._always.undo()
+        self.protocol.unhook()
+
+    def _open(self) -> None:
+        if self._tracing:
+            return
+        self._tracing = self.window.open = True
+        self.entrances.patch(self._during)
+        self.protocol.patch_window(self._during)
+        self.mode.paused = 0
+        self._calls_at_backward = self.mode.calls
+        self.mode.__enter__()
+
+    def _close(self) -> None:
+        if not self._tracing:
+            return
+        self._tracing = self.window.open = False
+        self._during.undo()
+        _remove(self.mode)
+        self.mode.paused = 1
+        self.shadow.clear()
+
+    # -- backward
+
+    def _before_backward(self, frame: FrameType, roots: list[Tensor], how: str) -> _Pending | Located:
+        self.protocol.backward_calls += 1
+        code, lasti, inner = frames.locate(frame)
+        unseen = self.window.backward((id(code), lasti))
+        if not self._tracing:
+            if self.window.should_open(self.protocol.updates, unseen, False):
+                self._open()
+            return (code, lasti, inner)
+        site = frames.site(code, lasti, inner)
+        root = self.shadow.get(roots[0]) if roots else None
+        backward = Backward(
+            self.protocol.backward_calls, site, None, self._loss_name(site, root), how=how, order=self.protocol.tick()
+        )
+        backward.library = frames.site(*inner) if inner is not None and code is not None else None
+        count = self._roots.get(site, 0)
+        self._roots[site] = count + 1
+        keep = root is not None and (count < MOST_ROOTS or count & (count - 1) == 0)
+        if count < 2:
+            self.naming.look(frame)
+        self.mode.paused += 1
+        self._calls_at_backward = self.mode.calls
+        return _Pending(backward, self.protocol.snapshot(), root, keep)
+
+    def _loss_name(self, site: Any, root: Node | None) -> str:
+        written = expressions.receiver(site)
+        if not written and root is not None:
+            written = expressions.name(frames.site(root.code, root.lasti, root.inner))
+        return written or "loss"
+
+    def _after_backward(self, pending: _Pending | Located | None, error: Exception | None) -> None:
+        if not isinstance(pending, _Pending):
+            if pending is not None and error is not None:
+                site = frames.site(*pending)
+                untraced = Backward(self.protocol.backward_calls, site, None, self._loss_name(site, None))
+                self.errors.in_backward(error, untraced, None, self.regions.current())
+            return
+        backward = pending.backward
+        self.mode.paused = max(0, self.mode.paused - 1)
+        if backward.how == "backward":
+            self._deposits(pending)
+        if pending.root is not None and (pending.keep or error is not None):
+            backward.root = self.extraction.take(pending.root)
+        self.errors.freed(pending.root, backward)
+        self.protocol.backwards.append(backward)
+        if error is not None:
+            self.errors.in_backward(error, backward, pending.root, self.regions.current())
+
+    def _deposits(self, pending: _Pending) -> None:
+        changed: list[int] = []
+        for number, after in self.protocol.snapshot().items():
+            if after is not None and after != pending.before.get(number):
+                changed.append(number)
+                self.parameters[number].deposits.append(pending.backward.id)
+        pending.backward.deposits = frozenset(changed)
+        pending.backward.zeros = frozenset(self._zeros(changed))
+
+    def _zeros(self, numbers: list[int]) -> list[int]:
+        """Deposits that are exactly zero. Looked at only until a parameter has shown a real one."""
+        zeros: list[int] = []
+        with torch._C.DisableTorchFunction(), torch.no_grad():
+            for number in numbers:
+                known = self.parameters[number]
+                tensor = known.ref()
+                if known.grad == "nonzero" or tensor is None or tensor.grad is None:
+                    continue
+                grad = tensor.grad.coalesce().values() if tensor.grad.is_sparse else tensor.grad
+                known.grad = "nonzero" if bool(grad.any()) else "zero"
+                if known.grad == "zero":
+                    zeros.append(number)
+        return zeros
+
+    # -- step
+
+    def _before_step(self, held: Held, closure: bool, frame: FrameType) -> None:
+        unseen = self.window.step(held.number)
+        if not self._tracing:
+            symptom, self.protocol.symptom = self.protocol.symptom, False
+            if self.window.should_open(self.protocol.updates, unseen, symptom):
+                self._open()
+            return
+        if held.traced_steps < 2:
+            self.naming.look(frame)
+        held.traced_steps += 1
+        self.traced_updates += 1
+        self.protocol.consumption(held, frame)
+        self.errors.stepped(held, frame)
+        if not closure:
+            self.mode.paused += 1
+
+    def _after_step(self, held: Held) -> None:
+        if not self._tracing:
+            return
+        self.mode.paused = 0
+        if self.window.should_close(self.mode.calls - self._calls_at_backward):
+            self._close()
+
+    # -- other events
+
+    def _written(self, tensor: Tensor, node: Node, operands: list[Node]) -> None:
+        found: set[int] = set()
+        for operand in operands:
+            found |= sources(operand)
+        number = self.parameters.register(tensor).number
+        self.errors.overwrote(tensor, node)
+        if _initialising(node):
+            return
+        self.protocol.copied(tensor, found - {number}, frames.site(node.code, node.lasti, node.inner))
+
+    def _froze(self, tensor: Tensor, on: bool, frame: FrameType) -> None:
+        known = self.parameters.register(tensor)
+        if on:
+            known.frozen = None
+            known.wanted = known.wanted or not known.held_steps
+        elif known.frozen is None:
+            known.frozen = frames.user_site(frame)
+
+    def _op_raised(self, name: str, args: Any, error: Exception, frame: FrameType) -> None:
+        self.naming.look(frame)
+        self.errors.in_operation(name, args, error, frame, self.recorder)
+
+    def _used(self, number: int) -> None:
+        """A parameter is read for the first time: together with whose?"""
+        known = self.parameters[number]
+        known.used = True
+        if not known.companions:
+            held = (p for m in enclosing_modules(sys._getframe(1)) for p in m.parameters())
+            found = (self.parameters.find(p) for p in held)
+            known.companions = frozenset(k.number for k in found if k is not None) - {number}
+
+
+def _initialising(node: Node) -> bool:
+    return node.name in ("uniform_", "normal_", "zero_", "fill_", "trunc_normal_", "orthogonal_") and not any(
+        operand.parameter is None for operand, _, _ in node.inputs[1:]
+    )
+
+
+def _remove(mode: ShadowMode) -> None:
+    """Take the mode off the stack, wherever it is on it."""
+    above: list[Any] = []
+    while torch.overrides._get_current_function_mode_stack():
+        top = torch.overrides._pop_mode()
+        if top is mode:
+            break
+        above.append(top)
+    for other in reversed(above):
+        torch.overrides._push_mode(other)
+
+

@@ -1,0 +1,84 @@
+"""Values that leave torch and come back: known again by their bits or by their memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from whygrad.capture.torch.shadow import Node, Shadow
+
+MOST_VALUES = 64
+"""Elements of an array that are remembered or looked at: a match of one unusual number is enough."""
+LARGEST = 4096
+
+
+def departed(shadow: Shadow, out: Any, node: Node) -> None:
+    """Remember what left: numbers by value, arrays also by address."""
+    address = _address(out)
+    if address is not None:
+        shadow.left_memory(address, node)
+    for value in _numbers(out):
+        shadow.left(value, node)
+
+
+def origins(shadow: Shadow, data: Any) -> list[Node]:
+    """Where the numbers of this data left torch, each place once."""
+    address = _address(data)
+    known = shadow.origin_of_memory(address) if address is not None else None
+    found = {id(known): known} if known is not None else {}
+    for value in _numbers(data):
+        node = shadow.origin(value)
+        if node is not None:
+            found.setdefault(id(node), node)
+    return list(found.values())
+
+
+def origin_of_tensor(shadow: Shadow, tensor: torch.Tensor) -> Node | None:
+    """Where a tensor of unknown make got its numbers, if they were seen leaving."""
+    if tensor.numel() > LARGEST or tensor.numel() == 0 or tensor.device.type != "cpu" or tensor.is_sparse:
+        return None
+    known = shadow.origin_of_memory(tensor.data_ptr())
+    if known is not None:
+        return known
+    with torch._C.DisableTorchFunction():
+        values = tensor.detach().flatten()[:4].tolist()
+    for value in values:
+        node = shadow.origin(value) if isinstance(value, float) else None
+        if node is not None:
+            return node
+    return None
+
+
+def flattened(data: Any, depth: int = 3) -> Iterator[Any]:
+    """The leaves of nested sequences, bounded."""
+    if isinstance(data, (list, tuple)) and depth:
+        for item in data[:LARGEST]:
+            yield from flattened(item, depth - 1)
+    else:
+        yield data
+
+
+def _address(data: Any) -> int | None:
+    interface = getattr(data, "__array_interface__", None)
+    return int(interface["data"][0]) if isinstance(interface, dict) and not isinstance(data, torch.Tensor) else None
+
+
+def _numbers(data: Any) -> Iterator[float]:
+    if isinstance(data, float):
+        yield float(data)
+        return
+    flat = getattr(data, "flat", None)
+    if flat is not None and getattr(data, "dtype", None) is not None:
+        if data.dtype.kind == "f" and data.size:
+            for index in range(min(int(data.size), MOST_VALUES)):
+                yield float(flat[index])
+        return
+    if isinstance(data, (list, tuple)):
+        for count, item in enumerate(flattened(data)):
+            if count >= MOST_VALUES * 16:
+                return
+            if isinstance(item, (list, tuple)):
+                continue
+            yield from _numbers(item)

@@ -1,0 +1,174 @@
+"""Ways into torch that its function protocol does not show: wrapped one by one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import torch
+
+from whygrad.capture.torch import frames
+from whygrad.capture.torch.guard import Guard
+from whygrad.capture.torch.patches import Patches
+from whygrad.capture.torch.recording import Recorder
+from whygrad.capture.torch.shadow import Node
+from whygrad.trace import Kind
+
+Tensor = torch.Tensor
+
+
+class Entrances:
+    """Patches for `from_numpy`, `Parameter`, `Variable` and `autograd.Function`."""
+
+    def __init__(self, recorder: Recorder, guard: Guard, recording: Callable[[], bool]) -> None:
+        self.recorder = recorder
+        self.guard = guard
+        self.recording = recording
+
+    def patch(self, patches: Patches) -> None:
+        self._patch_from_numpy(patches)
+        self._patch_variable(patches)
+        self._patch_function(patches)
+
+    def patch_parameters(self, patches: Patches) -> None:
+        """Kept on for the whole run: where a parameter was made matters whenever it was made."""
+        original = torch.nn.Parameter.__dict__["__new__"]
+        plain = getattr(original, "__func__", original)
+
+        def new(cls: Any, data: Any = None, requires_grad: bool = True) -> Any:
+            out = plain(cls, data, requires_grad)
+            frame = sys._getframe(1)
+            self.guard(lambda: self._parameter(data, out, frame), "parameter")
+            return out
+
+        patches.set(torch.nn.Parameter, "__new__", new)
+        deepcopy = torch.nn.Parameter.__deepcopy__
+
+        def copied(self_: Any, memo: Any) -> Any:
+            out = deepcopy(self_, memo)
+            self.guard(lambda: self._copied(self_, out), "deepcopy")
+            return out
+
+        patches.set(torch.nn.Parameter, "__deepcopy__", copied)
+
+    def _parameter(self, data: Any, out: Any, frame: FrameType) -> None:
+        if not isinstance(out, Tensor):
+            return
+        if isinstance(data, Tensor) and data.grad_fn is not None and self.recording():
+            self.recorder.copied("Parameter", data, out, frame)
+            return
+        known = self.recorder.parameters.register(out)
+        known.stack = frames.user_stack(frame)
+        known.created = known.stack[0] if known.stack else None
+        node = self.recorder.shadow.get(data) if isinstance(data, Tensor) else None
+        if node is not None:
+            known.derived_from = tuple(sorted(sources(node)))
+
+    def _copied(self, source: Any, out: Any) -> None:
+        parameters = self.recorder.parameters
+        known = parameters.register(out)
+        known.loaded = True
+        known.derived_from = (parameters.register(source).number,)
+
+    def _patch_from_numpy(self, patches: Patches) -> None:
+        original = torch.from_numpy
+
+        def from_numpy(array: Any) -> Any:
+            out = original(array)
+            frame = sys._getframe(1)
+            if self.recording():
+                self.guard(lambda: self.recorder.copied("from_numpy", array, out, frame), "from_numpy")
+            return out
+
+        patches.set(torch, "from_numpy", from_numpy)
+
+    def _patch_variable(self, patches: Patches) -> None:
+        base = torch._C._LegacyVariableBase
+
+        def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+            out = base.__new__(cls, *args, **kwargs)
+            frame = sys._getframe(1)
+            if args and isinstance(args[0], Tensor) and self.recording():
+                self.guard(lambda: self.recorder.copied("Variable", args[0], out, frame), "Variable")
+            return out
+
+        patches.set(torch.autograd.Variable, "__new__", new)
+
+    def _patch_function(self, patches: Patches) -> None:
+        original = torch.autograd.Function.__dict__["apply"].__func__
+
+        def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+            if not self.recording() or torch._C._are_functorch_transforms_active():
+                return original(cls, *args, **kwargs)
+            frame = sys._getframe(1)
+            by = "checkpoint" if cls.__name__ == "CheckpointFunction" else "function"
+            owner = self.guard(lambda: self.recorder.regions.function(frame, by), "function")
+            try:
+                out = original(cls, *args, **kwargs)
+            finally:
+                if owner is not None:
+                    self.recorder.regions.leave(owner)
+            self.guard(lambda: self._applied(cls, args, out, frame, by), "function")
+            return out
+
+        patches.set(torch.autograd.Function, "apply", apply)
+
+    def _applied(self, cls: Any, args: Any, out: Any, frame: FrameType, by: str) -> None:
+        """One node for the whole function, above whatever its forward did."""
+        recorder = self.recorder
+        kind = Kind.CHECKPOINT if by == "checkpoint" else Kind.FUNCTION
+        operands = [a for a in args if isinstance(a, Tensor)]
+        for tensor in [out] if isinstance(out, Tensor) else out if isinstance(out, (list, tuple)) else ():
+            if not isinstance(tensor, Tensor) or any(tensor is a for a in operands):
+                continue
+            node = recorder.shadow.new(kind, cls.__name__)
+            inner = recorder.shadow.get(tensor)
+            node.inputs = tuple((recorder.node_of(a), a.requires_grad, False) for a in operands)
+            if inner is not None and (kind is Kind.CHECKPOINT or not operands):
+                node.inputs += ((inner, False, False),)
+            node.floating, node.requires_grad = tensor.is_floating_point(), tensor.requires_grad
+            node.shape, node.dtype = tensor.shape, tensor.dtype
+            if kind is Kind.FUNCTION and not tensor.requires_grad and not torch.is_grad_enabled():
+                node.region = recorder.regions.current()
+            recorder.place(node, frame)
+            recorder.shadow.put(tensor, node)
+            if kind is Kind.FUNCTION and tensor.grad_fn is not None:
+                _watch_backward(tensor.grad_fn, node, [i for i, a in enumerate(args) if isinstance(a, Tensor)])
+
+
+def _watch_backward(grad_fn: Any, node: Node, positions: list[int]) -> None:
+    """Note for which operands the user's backward returns nothing, or zeros, though gradient came in."""
+
+    def returned(grad_inputs: Any, grad_outputs: Any) -> None:
+        if not any(g is not None and bool(g.any()) for g in grad_outputs):
+            return
+        node.silenced = {}
+        for index, position in enumerate(positions):
+            if position < len(grad_inputs) and node.inputs[index][1]:
+                grad = grad_inputs[position]
+                if grad is None or not bool(grad.any()):
+                    node.silenced[index] = "None" if grad is None else "zeros"
+
+    def hook(grad_inputs: Any, grad_outputs: Any) -> None:
+        with torch._C.DisableTorchFunction():
+            returned(grad_inputs, grad_outputs)
+
+    grad_fn.register_hook(hook)
+
+
+def sources(node: Node, most: int = 400) -> set[int]:
+    """Parameters that a value was computed from, looking back a bounded way."""
+    found: set[int] = set()
+    stack, seen = [node], {node.serial}
+    while stack and len(seen) < most:
+        for operand, _, _ in stack.pop().inputs:
+            if operand.parameter is not None:
+                found.add(operand.parameter)
+            elif operand.serial not in seen:
+                seen.add(operand.serial)
+                stack.append(operand)
+    if node.parameter is not None:
+        found.add(node.parameter)
+    return found

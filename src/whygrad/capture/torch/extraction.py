@@ -1,0 +1,141 @@
+"""From the living shadow graph to the trace's plain one."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import torch
+
+from whygrad.capture.torch import frames
+from whygrad.capture.torch.parameters import Parameters
+from whygrad.capture.torch.shadow import Node, Shadow, telling
+from whygrad.capture.torch.vocabulary import LAYERS
+from whygrad.source import expressions
+from whygrad.source.feeding import feeding
+from whygrad.trace import Graph, Input, Kind, Op, Region, Site
+
+MOST_OPS = 20_000
+LARGEST = 4096
+
+
+class Extraction:
+    """Copies what a loss was made of, nearest first, and links what only the source connects."""
+
+    def __init__(self, shadow: Shadow, parameters: Parameters, departures: dict[frames.Place, Node]) -> None:
+        self.shadow = shadow
+        self.parameters = parameters
+        self.departures = departures
+        self.graph = Graph()
+        self.truncated = False
+        self._regions: dict[int, Region] = {}
+        self._fed: dict[Site, list[tuple[Site, bool]]] = {}
+        self._synthetic = 0
+
+    def take(self, root: Node) -> int:
+        """Extract everything behind a loss; returns its number in the graph."""
+        values: dict[float, Node] | None = None
+        queue: deque[Node] = deque([root])
+        count = 0
+        while queue:
+            node = queue.popleft()
+            if node.serial in self.graph.ops:
+                continue
+            count += 1
+            if count > MOST_OPS:
+                self.truncated = True
+                break
+            op = self.graph.add(self._op(node))
+            queue.extend(operand for operand, _, _ in node.inputs)
+            if node.constant and op.site is not None:
+                queue.extend(self._link_constants(node, op))
+            if node.kind is Kind.INPUT and node.floating and not node.inputs and node.name == "input":
+                if values is None:
+                    values = self._known_values()
+                queue.extend(self._link_by_value(node, op, values))
+        self._place_constructors()
+        return root.serial
+
+    def _op(self, node: Node) -> Op:
+        return Op(
+            node.serial,
+            node.name,
+            node.kind,
+            frames.site(node.code, node.lasti, node.inner),
+            frames.site(*node.inner) if node.inner is not None and node.code is not None else None,
+            tuple(Input(operand.serial, carries, selects) for operand, carries, selects in node.inputs),
+            node.requires_grad,
+            node.floating,
+            tuple(int(n) for n in node.shape),
+            str(node.dtype).removeprefix("torch."),
+            self._region(node),
+            node.parameter,
+            node.name in LAYERS,
+            node.constant,
+            tuple(node.silenced or ()),
+        )
+
+    def _region(self, node: Node) -> Region | None:
+        if node.region is None:
+            return None
+        if node.region.id not in self._regions:
+            self._regions[node.region.id] = node.region.freeze()
+        return self._regions[node.region.id]
+
+    def _link_constants(self, node: Node, op: Op) -> list[Node]:
+        """Python numbers took part: does the source say that they left torch before?"""
+        assert op.site is not None
+        if op.site not in self._fed:
+            self._fed[op.site] = feeding(op.site)
+        if not self._fed[op.site] or not self.departures:
+            return []
+        left = {_span(frames.site(*place)): found for place, found in self.departures.items()}
+        linked: dict[int, tuple[Node, bool]] = {}
+        for site, inside in self._fed[op.site]:
+            found = left.get(_span(site))
+            if found is not None and found.serial < node.serial and found.serial not in linked:
+                linked[found.serial] = (found, inside)
+        op.inputs += tuple(Input(n.serial, inferred=not inside) for n, inside in linked.values())
+        return [n for n, _ in linked.values()]
+
+    def _known_values(self) -> dict[float, Node]:
+        """First elements of small living tensors with history, to know a copy of them again."""
+        out: dict[float, Node] = {}
+        with torch._C.DisableTorchFunction(), torch.no_grad():
+            for node, tensor in self.shadow.living():
+                if node.requires_grad and node.parameter is None and tensor.numel() in range(1, LARGEST):
+                    if tensor.is_floating_point() and tensor.device.type == "cpu" and not tensor.is_sparse:
+                        value = float(tensor.detach().reshape(-1)[0])
+                        if telling(value):
+                            out.setdefault(value, node)
+        return out
+
+    def _link_by_value(self, node: Node, op: Op, values: dict[float, Node]) -> list[Node]:
+        """A tensor built behind our back from tensors: `torch.FloatTensor(log_probs)`."""
+        tensor = node.ref() if node.ref is not None else None
+        if tensor is None or not values or tensor.numel() not in range(1, LARGEST) or tensor.device.type != "cpu":
+            return []
+        with torch._C.DisableTorchFunction(), torch.no_grad():
+            found = [values.get(v) for v in tensor.detach().reshape(-1)[:16].tolist()]
+        sources = {n.serial: n for n in found if n is not None and n.serial < node.serial}
+        if sources:
+            op.kind, op.name = Kind.COPY, "Tensor"
+            op.inputs = tuple(Input(s, carries=True) for s in sources)
+        return list(sources.values())
+
+    def _place_constructors(self) -> None:
+        """Where a legacy constructor made a tensor: read from the source that feeds its use."""
+        for user in list(self.graph.ops.values()):
+            for _, op in self.graph.operands(user):
+                if op.name == "Tensor" and op.kind is Kind.COPY and op.site is None:
+                    op.site = _constructor(user.site) or user.site
+
+
+def _constructor(user: Site | None) -> Site | None:
+    for site, _ in feeding(user) if user is not None else ():
+        if expressions.text(site).split("(")[0].endswith("Tensor"):
+            return site
+    return None
+
+
+def _span(site: Site | None) -> tuple[str, int, int, int, int] | None:
+    return None if site is None else (site.file, site.line, site.col, site.end_line, site.end_col)

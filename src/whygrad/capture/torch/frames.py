@@ -1,0 +1,83 @@
+"""Whose code is running: the user's frame behind an operation, at the price of a short walk."""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+from types import CodeType, FrameType
+
+import torch
+
+import whygrad
+from whygrad.source import positions
+from whygrad.trace import Site
+
+USER, LIBRARY, TORCH, OWN = 3, 2, 1, 0
+
+_TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+_OWN = os.path.dirname(os.path.abspath(whygrad.__file__)) + os.sep
+_STDLIB = tuple(os.path.abspath(sysconfig.get_paths()[k]) + os.sep for k in ("stdlib", "platstdlib"))
+_kinds: dict[str, int] = {}
+
+Place = tuple[CodeType, int]
+"""An instruction; `whygrad.source.positions` turns it into an expression when somebody asks."""
+
+
+def kind_of(file: str) -> int:
+    """Whose file this is, decided once."""
+    kind = _kinds.get(file)
+    if kind is None:
+        kind = _kinds[file] = _classify(file)
+    return kind
+
+
+def _classify(file: str) -> int:
+    if file.startswith("<") and not file.startswith(("<string>", "<ipython", "<stdin>")):
+        return TORCH if "torch" in file or "eval" in file else LIBRARY
+    path = os.path.abspath(file)
+    if path.startswith(_OWN):
+        return OWN
+    if path.startswith(_TORCH):
+        return TORCH
+    parts = path.split(os.sep)
+    if "site-packages" in parts or "dist-packages" in parts or path.startswith(_STDLIB):
+        return LIBRARY
+    return USER
+
+
+def locate(frame: FrameType | None) -> tuple[CodeType | None, int, Place | None]:
+    """The innermost user frame from here outwards, and the library line it called, if any."""
+    kinds = _kinds
+    inner: Place | None = None
+    while frame is not None:
+        code = frame.f_code
+        kind = kinds.get(code.co_filename)
+        if kind is None:
+            kind = kind_of(code.co_filename)
+        if kind == USER:
+            return code, frame.f_lasti, inner
+        if kind == LIBRARY and inner is None:
+            inner = (code, frame.f_lasti)
+        frame = frame.f_back
+    return None, 0, inner
+
+
+def site(code: CodeType | None, lasti: int, inner: Place | None = None) -> Site | None:
+    """The expression, in the user's code if any of it was on the stack."""
+    if code is not None:
+        return positions.resolve(code, lasti)
+    return positions.resolve(*inner) if inner is not None else None
+
+
+def user_site(frame: FrameType | None) -> Site | None:
+    return site(*locate(frame))
+
+
+def user_stack(frame: FrameType | None, most: int = 12) -> tuple[Site, ...]:
+    """The user's frames, innermost first."""
+    out: list[Site] = []
+    while frame is not None and len(out) < most:
+        if kind_of(frame.f_code.co_filename) == USER:
+            out.append(positions.resolve(frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(out)

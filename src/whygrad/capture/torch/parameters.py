@@ -1,0 +1,99 @@
+"""Every trainable tensor the run has shown: who made it, who holds it, what became of it."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from whygrad.trace import Site
+
+
+@dataclass
+class Known:
+    """One parameter. Only a weak reference: watching must not keep a model alive."""
+
+    number: int
+    ref: weakref.ref[torch.Tensor]
+    shape: tuple[int, ...]
+    name: str = ""
+    module: str = ""
+    created: Site | None = None
+    stack: tuple[Site, ...] = ()
+    frozen: Site | None = None
+    companions: frozenset[int] = frozenset()
+    used: bool = False
+    consumed: int = 0
+    held_steps: int = 0
+    absent: int = 0
+    """Consecutive steps of its optimizer, up to now, that found no gradient on it."""
+    grad: str = "none"
+    wanted: bool = False
+    """It required a gradient at some step of its optimizer, or (never held) when it was last seen."""
+    loaded: bool = False
+    derived_from: tuple[int, ...] = ()
+    version: int = 0
+    first_value: torch.Tensor | None = None
+    deposits: list[int] = field(default_factory=list)
+    """Backwards that deposited since the gradient was last cleared."""
+
+
+class Parameters:
+    """The register of parameters, by identity and by memory."""
+
+    def __init__(self) -> None:
+        self.known_list: list[Known] = []
+        self._by_id: dict[int, Known] = {}
+        self._by_storage: dict[int, Known] = {}
+
+    def __getitem__(self, number: int) -> Known:
+        return self.known_list[number]
+
+    def find(self, tensor: torch.Tensor) -> Known | None:
+        found = self._by_id.get(id(tensor))
+        return found if found is not None and found.ref() is tensor else None
+
+    def known(self, tensor: torch.Tensor) -> bool:
+        return self.find(tensor) is not None or isinstance(tensor, torch.nn.Parameter)
+
+    def number(self, tensor: torch.Tensor) -> int | None:
+        """The parameter's number; None for a tensor that nobody trains."""
+        found = self.find(tensor)
+        if found is not None:
+            return found.number
+        trainable = tensor.is_leaf and (tensor.requires_grad or isinstance(tensor, torch.nn.Parameter))
+        return self.register(tensor).number if trainable else None
+
+    def register(self, tensor: torch.Tensor) -> Known:
+        found = self.find(tensor)
+        if found is None:
+            found = Known(len(self.known_list), weakref.ref(tensor), tuple(tensor.shape))
+            found.wanted = tensor.requires_grad
+            self.known_list.append(found)
+            self._by_id[id(tensor)] = found
+            storage = _storage(tensor)
+            if storage:
+                self._by_storage[storage] = found
+        return found
+
+    def written(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        """The parameter whose memory an in-place operation writes, also through `.data` or a view."""
+        if self.find(tensor) is not None:
+            return tensor
+        if tensor.requires_grad:
+            return None
+        found = self._by_storage.get(_storage(tensor))
+        return found.ref() if found is not None else None
+
+    def living(self) -> list[tuple[Known, torch.Tensor]]:
+        pairs = ((known, known.ref()) for known in self.known_list)
+        return [(known, tensor) for known, tensor in pairs if tensor is not None]
+
+
+def _storage(tensor: Any) -> int:
+    try:
+        return int(tensor.untyped_storage().data_ptr())
+    except (RuntimeError, NotImplementedError):
+        return 0  # Meta, fake and wrapper tensors have no memory of their own.

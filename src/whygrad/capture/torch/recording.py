@@ -1,0 +1,284 @@
+"""The recorder: every torch call becomes a node of the shadow graph, after it has run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from types import FrameType
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from whygrad.capture.torch import crossings, frames
+from whygrad.capture.torch.guard import Guard
+from whygrad.capture.torch.parameters import Parameters
+from whygrad.capture.torch.regions import Regions
+from whygrad.capture.torch.shadow import Node, Shadow
+from whygrad.capture.torch.vocabulary import ARITHMETIC, CASTS, KINDS, Role, role
+from whygrad.trace import Kind
+
+Tensor = torch.Tensor
+
+
+class Recorder:
+    """Turns finished calls into nodes. Reads shapes, types and flags, never values on the way."""
+
+    def __init__(self, shadow: Shadow, regions: Regions, parameters: Parameters) -> None:
+        self.shadow = shadow
+        self.regions = regions
+        self.parameters = parameters
+        self.departures: dict[frames.Place, Node] = {}
+        """The latest node per place where values left torch."""
+        self.on_use: Callable[[int], None] = lambda _: None
+        self.on_write: Callable[[Tensor, Node, list[Node]], None] = lambda *_: None
+        self.on_freeze: Callable[[Tensor, bool, FrameType], None] = lambda *_: None
+
+    def record(self, func: Any, args: Any, kwargs: dict[str, Any], out: Any, frame: FrameType) -> None:
+        kind, name = role(func)
+        if kind is Role.COMPUTE:
+            self._compute(name, Kind.COMPUTE, args, kwargs, out, frame)
+        elif kind is Role.IN_PLACE:
+            self._in_place(name, args, kwargs, out, frame)
+        elif kind is Role.LEAVE:
+            self._leave(name, args, out, frame)
+        elif kind is Role.COPY:
+            self._copy(name, args, kwargs, out, frame)
+        elif kind is Role.FLAG:
+            self._flag(name, args, frame)
+        elif kind is not Role.IGNORE:
+            self._compute(name, KINDS[kind], args, kwargs, out, frame)
+
+    def node_of(self, tensor: Tensor) -> Node:
+        """The node of a tensor; one that was never seen before is a parameter or an input."""
+        node = self.shadow.get(tensor)
+        if node is None:
+            number = self.parameters.number(tensor)
+            node = self.shadow.new(Kind.INPUT if number is None else Kind.PARAMETER, "input")
+            node.parameter = number
+            node.floating = tensor.is_floating_point()
+            node.requires_grad = tensor.requires_grad
+            node.shape, node.dtype = tensor.shape, tensor.dtype
+            if number is not None:
+                self.on_use(number)
+            elif node.floating:
+                self._recognise(tensor, node)
+            self.shadow.put(tensor, node)
+        return node
+
+    def _recognise(self, tensor: Tensor, node: Node) -> None:
+        """A tensor made behind our back (`torch.FloatTensor(...)`): its numbers may be known."""
+        origin = crossings.origin_of_tensor(self.shadow, tensor)
+        if origin is not None:
+            node.kind, node.name, node.inputs = Kind.COPY, "Tensor", ((origin, False, False),)
+            node.code, node.lasti, node.inner = origin.code, origin.lasti, origin.inner
+
+    def place(self, node: Node, frame: FrameType | None) -> None:
+        node.code, node.lasti, node.inner = frames.locate(frame)
+
+    def inputs_of(self, values: Iterable[Any], out_floating: bool, name: str) -> tuple[list[Any], bool]:
+        """Operands among the arguments, and whether a Python number of unknown origin is one."""
+        found: list[tuple[Node, bool, bool]] = []
+        constant = False
+        for value in values:
+            if isinstance(value, Tensor):
+                node = self.node_of(value)
+                selects = out_floating and not node.floating and name not in CASTS and name not in ARITHMETIC
+                found.append((node, value.requires_grad, selects))
+            elif isinstance(value, float):
+                origin = self.shadow.origin(float(value))
+                if origin is not None:
+                    found.append((origin, False, False))
+                else:
+                    constant = True
+            elif isinstance(value, (list, tuple)) and len(value) < 4096:
+                inner, const = self.inputs_of(value, out_floating, name)
+                found.extend(inner)
+                constant = constant or const
+        return found, constant
+
+    def _compute(self, name: str, kind: Kind, args: Any, kwargs: Any, out: Any, frame: FrameType) -> None:
+        outputs = [out] if isinstance(out, Tensor) else [o for o in _flat(out) if isinstance(o, Tensor)]
+        if not outputs:
+            return
+        made: dict[bool, Node] = {}
+        for tensor in outputs:
+            floating = tensor.is_floating_point()
+            node = made.get(floating)
+            if node is None:
+                node = made[floating] = self._node(name, kind, args, kwargs, tensor, floating, frame)
+            self.shadow.put(tensor, node)
+
+    def _node(
+        self, name: str, kind: Kind, args: Any, kwargs: Any, out: Tensor, floating: bool, frame: FrameType | None
+    ) -> Node:
+        node = self.shadow.new(kind, name)
+        if kind is not Kind.INPUT:
+            values = (*args, *kwargs.values()) if kwargs else args
+            inputs, node.constant = self.inputs_of(values, floating, name)
+            node.inputs = tuple(inputs)
+            if kind is Kind.COMPUTE and not floating and any(i[0].floating for i in inputs):
+                node.kind = Kind.DISCRETE
+        node.floating = floating
+        node.requires_grad = out.requires_grad
+        node.shape, node.dtype = out.shape, out.dtype
+        if not torch.is_grad_enabled():
+            node.region = self.regions.current()
+        self.place(node, frame)
+        if kind is Kind.INPUT and node.requires_grad and out.is_leaf:
+            self._becomes_parameter(out, node, frame)
+        return node
+
+    def _becomes_parameter(self, tensor: Tensor, node: Node, frame: FrameType | None) -> None:
+        """A leaf the user asked gradient for: `torch.zeros(1, requires_grad=True)`."""
+        known = self.parameters.register(tensor)
+        known.stack = frames.user_stack(frame)
+        known.created = known.stack[0] if known.stack else None
+        node.parameter, node.kind = known.number, Kind.PARAMETER
+
+    def _in_place(self, name: str, args: Any, kwargs: Any, out: Any, frame: FrameType) -> None:
+        target = args[0] if args else None
+        if isinstance(target, (list, tuple)):  # _foreach_*_: a bulk update, of parameters as a rule
+            self._foreach(name, args, target, frame)
+            return
+        if not isinstance(target, Tensor):
+            return
+        node = self._node(name, Kind.COMPUTE, args, kwargs, target, target.is_floating_point(), frame)
+        written = self.parameters.written(target)
+        if written is not None:
+            self.on_write(written, node, [i[0] for i in node.inputs[1:]])
+            return
+        self._replace(target, node)
+        base = target._base
+        if base is not None:
+            self._replace(base, self._through_view(base, node))
+
+    def _foreach(self, name: str, args: Any, targets: Any, frame: FrameType) -> None:
+        others = args[1] if len(args) > 1 and isinstance(args[1], (list, tuple)) else [None] * len(targets)
+        for target, other in zip(targets, others, strict=False):
+            if isinstance(target, Tensor):
+                self._in_place(name, (target, other), {}, target, frame)
+
+    def _through_view(self, base: Tensor, node: Node) -> Node:
+        """Writing into a view writes into its base."""
+        outer = self.shadow.new(Kind.COMPUTE, node.name)
+        outer.inputs = ((self.node_of(base), base.requires_grad, False), (node, node.requires_grad, False))
+        outer.floating, outer.requires_grad = node.floating, base.requires_grad
+        outer.shape, outer.dtype, outer.region = base.shape, base.dtype, node.region
+        outer.code, outer.lasti, outer.inner = node.code, node.lasti, node.inner
+        return outer
+
+    def _replace(self, tensor: Tensor, node: Node) -> None:
+        before = self.shadow.get(tensor)
+        if before is not None:
+            before.overwritten = node
+        self.shadow.put(tensor, node)
+
+    def _leave(self, name: str, args: Any, out: Any, frame: FrameType) -> None:
+        tensor = args[0]
+        if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
+            return
+        node = self.shadow.new(Kind.LEAVE, name)
+        node.inputs = ((self.node_of(tensor), tensor.requires_grad, False),)
+        node.shape, node.dtype = tensor.shape, tensor.dtype
+        if not torch.is_grad_enabled():
+            node.region = self.regions.current()
+        self.place(node, frame)
+        crossings.departed(self.shadow, out, node)
+        if node.code is not None:
+            self.departures[(node.code, node.lasti)] = node
+
+    def _copy(self, name: str, args: Any, kwargs: Any, out: Any, frame: FrameType) -> None:
+        """A new tensor from data: linked to the tensors in the data, or to numbers that left torch."""
+        data = args[0] if args else kwargs.get("data", kwargs.get("obj"))
+        source = args[1] if name == "new_tensor" and len(args) > 1 else data
+        if isinstance(source, Tensor) and source.requires_grad and out.requires_grad and out.grad_fn is not None:
+            self._compute(name, Kind.COMPUTE, args, kwargs, out, frame)  # as_tensor(tensor) keeps the graph
+            return
+        self.copied(name, source, out, frame)
+
+    def copied(self, name: str, source: Any, out: Any, frame: FrameType | None) -> None:
+        if not isinstance(out, Tensor):
+            return
+        node = self.shadow.new(Kind.COPY, name)
+        if isinstance(source, Tensor):
+            node.inputs = ((self.node_of(source), source.requires_grad, False),)
+        else:
+            tensors = [t for t in crossings.flattened(source) if isinstance(t, Tensor)]
+            node.inputs = tuple((self.node_of(t), t.requires_grad, False) for t in tensors)
+            if not tensors:
+                origins = crossings.origins(self.shadow, source)
+                node.inputs = tuple((o, False, False) for o in origins)
+                node.constant = not origins
+        if not any(i[0].floating for i in node.inputs) and not node.constant:
+            node.kind = Kind.COMPUTE if node.inputs else Kind.INPUT
+        node.floating, node.requires_grad = out.is_floating_point(), out.requires_grad
+        node.shape, node.dtype = out.shape, out.dtype
+        self.place(node, frame)
+        if node.requires_grad and not node.inputs:
+            self._becomes_parameter(out, node, frame)
+        self.shadow.put(out, node)
+
+    def _flag(self, name: str, args: Any, frame: FrameType) -> None:
+        tensor = args[0]
+        if not isinstance(tensor, Tensor):
+            return
+        on = bool(args[1]) if len(args) > 1 else True
+        if self.parameters.known(tensor):
+            self.on_freeze(tensor, on, frame)
+            return
+        before = self.shadow.get(tensor)
+        if not on or before is None or before.requires_grad or not tensor.is_leaf:
+            return
+        if not before.inputs:
+            self._becomes_parameter(tensor, before, frame)
+        else:
+            node = self.shadow.new(Kind.FLAG, name)
+            node.inputs = ((before, False, False),)
+            node.requires_grad, node.shape, node.dtype = True, tensor.shape, tensor.dtype
+            self.place(node, frame)
+            self.shadow.put(tensor, node)
+
+
+def _flat(value: Any) -> Iterable[Any]:
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            if isinstance(item, (list, tuple)):
+                yield from _flat(item)
+            else:
+                yield item
+
+
+class ShadowMode(TorchFunctionMode):
+    """Sees every torch call of its thread while it is on the stack."""
+
+    def __init__(self, recorder: Recorder, guard: Guard) -> None:
+        super().__init__()
+        self.recorder = recorder
+        self.guard = guard
+        self.paused = 0
+        self.calls = 0
+        self.on_error: Callable[[Any, Any, Exception, FrameType], None] = lambda *_: None
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if self.paused:
+            return func(*args, **kwargs)
+        try:
+            out = func(*args, **kwargs)
+        except Exception as error:
+            caught = error
+            if role(func)[1] != "backward":
+                frame = sys._getframe(1)
+                self.guard(lambda: self.on_error(role(func)[1], args, caught, frame), "error")
+            raise
+        if role(func)[0] is not Role.IGNORE and not torch._C._are_functorch_transforms_active():
+            self.calls += 1
+            self.paused += 1
+            try:
+                self.recorder.record(func, args, kwargs, out, sys._getframe(1))
+            except Exception as error:
+                self.guard.fail(error, "recording")
+            finally:
+                self.paused -= 1
+        return out

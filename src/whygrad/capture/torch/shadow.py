@@ -1,0 +1,134 @@
+"""The shadow graph while the run goes on: it lives and dies with the tensors it describes."""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any
+
+import torch
+
+from whygrad.capture.torch.frames import Place
+from whygrad.capture.torch.regions import OpenRegion
+from whygrad.trace import Kind
+
+MOST_NODES = 100_000
+"""Nodes further back than this are forgotten, so that a recurrent state carried through a long
+rollout costs bounded memory (about 60 MB at most; measured on CPython 3.11)."""
+MOST_VALUES = 50_000
+
+
+class Node:
+    """One operation. Holds its operands' nodes, never a tensor."""
+
+    __slots__ = (
+        "__weakref__", "code", "constant", "dtype", "floating", "inner", "inputs", "kind", "lasti",
+        "name", "overwritten", "parameter", "ref", "region", "requires_grad", "serial", "shape", "silenced",
+    )  # fmt: skip
+
+    def __init__(self, serial: int, kind: Kind, name: str) -> None:
+        self.serial = serial
+        self.kind = kind
+        self.name = name
+        self.code: CodeType | None = None
+        self.lasti = 0
+        self.inner: Place | None = None
+        self.inputs: tuple[tuple[Node, bool, bool], ...] = ()
+        """Operand, whether it carried gradient history, whether it only selected."""
+        self.requires_grad = False
+        self.floating = True
+        self.shape: Any = ()
+        self.dtype: Any = None
+        self.region: OpenRegion | None = None
+        self.parameter: int | None = None
+        self.constant = False
+        self.overwritten: Node | None = None
+        self.silenced: dict[int, str] | None = None
+        self.ref: weakref.ref[torch.Tensor] | None = None
+
+
+class TensorRef(weakref.ref[torch.Tensor]):
+    """A weak reference that knows its table key."""
+
+    __slots__ = ("key",)
+    key: int
+
+
+class Shadow:
+    """Which node describes which living tensor, and which Python numbers came out of torch."""
+
+    def __init__(self) -> None:
+        self._table: dict[int, tuple[Node, TensorRef]] = {}
+        self._recent: deque[weakref.ref[Node]] = deque()
+        self._values: OrderedDict[float, Node] = OrderedDict()
+        self._memory: OrderedDict[int, Node] = OrderedDict()
+        self.serial = 0
+        self.truncated = False
+
+    def new(self, kind: Kind, name: str) -> Node:
+        self.serial += 1
+        node = Node(self.serial, kind, name)
+        recent = self._recent
+        recent.append(weakref.ref(node))
+        if len(recent) > MOST_NODES:
+            oldest = recent.popleft()()
+            if oldest is not None and oldest.inputs:
+                oldest.inputs = ()
+                self.truncated = True
+        return node
+
+    def get(self, tensor: torch.Tensor) -> Node | None:
+        entry = self._table.get(id(tensor))
+        return entry[0] if entry is not None else None
+
+    def put(self, tensor: torch.Tensor, node: Node) -> None:
+        key = id(tensor)
+        entry = self._table.get(key)
+        if entry is not None:
+            self._table[key] = (node, entry[1])
+            node.ref = entry[1]
+            return
+        ref = TensorRef(tensor, self._gone)
+        ref.key = key
+        node.ref = ref
+        self._table[key] = (node, ref)
+
+    def _gone(self, ref: weakref.ref[torch.Tensor]) -> None:
+        self._table.pop(ref.key, None)  # type: ignore[attr-defined]
+
+    def living(self) -> Iterator[tuple[Node, torch.Tensor]]:
+        for node, ref in list(self._table.values()):
+            tensor = ref()
+            if tensor is not None:
+                yield node, tensor
+
+    def left(self, value: float, node: Node) -> None:
+        """A number left torch: should exactly it come back, we know it again."""
+        if telling(value):
+            self._values[value] = node
+            if len(self._values) > MOST_VALUES:
+                self._values.popitem(last=False)
+
+    def left_memory(self, address: int, node: Node) -> None:
+        self._memory[address] = node
+        if len(self._memory) > MOST_VALUES:
+            self._memory.popitem(last=False)
+
+    def origin(self, value: float) -> Node | None:
+        return self._values.get(value)
+
+    def origin_of_memory(self, address: int) -> Node | None:
+        return self._memory.get(address)
+
+    def clear(self) -> None:
+        self._table.clear()
+        self._recent.clear()
+        self._values.clear()
+        self._memory.clear()
+
+
+def telling(value: float) -> bool:
+    """Whether a number is unusual enough that meeting it again is no accident."""
+    return value == value and abs(value) != float("inf") and (value * 64.0) % 1.0 != 0.0

@@ -1,0 +1,124 @@
+"""What torch's functions mean for the flow of gradient, by name (read off torch 2.13)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+import torch
+
+from whygrad.trace import Kind
+
+
+class Role(Enum):
+    """How the recorder treats a call."""
+
+    IGNORE = "ignore"
+    COMPUTE = "compute"
+    FACTORY = "factory"
+    COPY = "copy"
+    LEAVE = "leave"
+    DETACH = "detach"
+    STEP = "piecewise constant"
+    FLAG = "flag"
+    IN_PLACE = "in place"
+
+
+QUERIES = frozenset(
+    """size dim ndimension numel nelement stride storage_offset data_ptr element_size is_contiguous is_floating_point
+    is_complex is_inference is_nonzero is_same_size is_set_to is_shared is_pinned is_signed get_device type_as_query
+    __len__ __repr__ __str__ __format__ __hash__ __dir__ __contains__ __bool__ __reversed__query _is_all_true
+    _is_any_true backward register_hook register_post_accumulate_grad_hook retain_grad storage untyped_storage
+    _typed_storage __reduce_ex__ __deepcopy__query _set_grad_enabled set_grad_enabled is_grad_enabled
+    is_inference_mode_enabled allclose equal result_type can_cast has_names _version _is_view names
+    share_memory_ pin_memory set_ _has_compatible_shallow_copy_type is_tensor is_storage broadcast_shapes
+    get_default_dtype set_default_dtype manual_seed seed initial_seed get_rng_state set_rng_state
+    _assert_async __cuda_array_interface__ __dlpack__ __dlpack_device__ _nested_tensor_size
+    __setstate__ _reduce_ex_internal refine_names rename""".split()
+)
+FACTORIES = frozenset(
+    """zeros ones empty full rand randn randint randperm arange linspace logspace eye zeros_like ones_like empty_like
+    full_like rand_like randn_like randint_like new_zeros new_ones new_empty new_full empty_strided tril_indices
+    triu_indices bartlett_window hann_window one_hot_like""".split()
+)
+COPIES = frozenset({"tensor", "as_tensor", "asarray", "scalar_tensor", "new_tensor", "from_numpy", "frombuffer"})
+DEPARTURES = frozenset({"item", "tolist", "numpy", "__array__", "__float__", "__int__", "__index__", "__complex__"})
+STEPPED = frozenset(
+    """round sign floor ceil trunc fix sgn heaviside floor_divide __floordiv__ round_ sign_ floor_ ceil_ trunc_
+    bucketize searchsorted""".split()
+)
+DRAWS = frozenset({"multinomial", "bernoulli", "poisson", "binomial"})
+CASTS = frozenset({"to", "type", "float", "double", "half", "bfloat16", "type_as"})
+ARITHMETIC = frozenset(
+    """add sub rsub mul div true_divide pow mse_loss l1_loss smooth_l1_loss huber_loss __rsub__ __radd__ __rmul__
+    __truediv__ __rtruediv__ stack cat sum mean""".split()
+)
+LAYERS = frozenset(
+    """linear bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d embedding
+    embedding_bag gru lstm rnn_tanh rnn_relu gru_cell lstm_cell rnn_tanh_cell rnn_relu_cell layer_norm batch_norm
+    group_norm rms_norm instance_norm multi_head_attention_forward matmul mm bmm addmm baddbmm addbmm einsum mv
+    __matmul__ __rmatmul__ prelu scaled_dot_product_attention""".split()
+)
+
+_roles: dict[Any, tuple[Role, str]] = {}
+
+
+def role(func: Callable[..., Any]) -> tuple[Role, str]:
+    """Role and public name of a torch function; looked up once per function."""
+    found = _roles.get(func)
+    if found is None:
+        found = _roles[func] = _decide(func)
+    return found
+
+
+def _decide(func: Callable[..., Any]) -> tuple[Role, str]:
+    name = getattr(func, "__name__", type(func).__name__)
+    if name == "__get__":
+        return _getter(func)
+    if name in ("__set__", "__delete__"):
+        setter = torch.Tensor.requires_grad.__set__  # type: ignore[attr-defined]
+        return (Role.FLAG, "requires_grad") if func == setter else (Role.IGNORE, name)
+    if name == "requires_grad_":
+        return Role.FLAG, name
+    if name in QUERIES or name.startswith(("is_", "_is_", "has_", "get_", "set_", "_foreach_norm")):
+        return Role.IGNORE, name
+    if name in FACTORIES:
+        return Role.FACTORY, name
+    if name in COPIES:
+        return Role.COPY, name
+    if name in DEPARTURES:
+        return Role.LEAVE, name
+    if name in ("detach", "detach_", "detach_copy"):
+        return Role.DETACH, name
+    if name in STEPPED:
+        return Role.STEP, name
+    return (Role.IN_PLACE, name) if _in_place(name) else (Role.COMPUTE, name)
+
+
+def _in_place(name: str) -> bool:
+    return (name.endswith("_") and not name.endswith("__")) or name == "__setitem__" or (
+        name.startswith("__i") and name.endswith("__") and name not in ("__invert__", "__index__", "__init__", "__int__")
+    )
+
+
+def _getter(func: Callable[..., Any]) -> tuple[Role, str]:
+    tensor = torch.Tensor
+    if func == tensor.data.__get__:  # type: ignore[attr-defined]
+        return Role.DETACH, "data"
+    for name in ("T", "mT", "H", "mH", "real", "imag"):
+        if func == getattr(tensor, name).__get__:
+            return Role.COMPUTE, name
+    return Role.IGNORE, "attribute"
+
+
+KINDS = {
+    Role.COMPUTE: Kind.COMPUTE,
+    Role.FACTORY: Kind.INPUT,
+    Role.COPY: Kind.COPY,
+    Role.LEAVE: Kind.LEAVE,
+    Role.DETACH: Kind.DETACH,
+    Role.STEP: Kind.DISCRETE,
+    Role.FLAG: Kind.FLAG,
+    Role.IN_PLACE: Kind.COMPUTE,
+}

@@ -1,0 +1,55 @@
+"""When to trace: from the start until everything has been seen a few times, then rarely."""
+
+from __future__ import annotations
+
+MOST_CALLS_WITHOUT_BACKWARD = 300_000
+MOST_SYMPTOMS = 8
+TRACED_PER_SYMPTOM = 3
+REARMED_AT = (200, 2_000, 20_000, 200_000)
+"""Updates at which one more is traced: phases, schedules and slow decay show only later."""
+
+
+class Window:
+    """Decides, per backward site and optimizer, whether enough has been traced."""
+
+    def __init__(self, updates: int, policy: str) -> None:
+        self.updates = updates
+        self.policy = policy
+        self.open = policy != "off"
+        self._sites: dict[tuple[int, int], int] = {}
+        self._optimizers: dict[int, int] = {}
+        self._rearmed = 0
+        self._symptoms = 0
+
+    def backward(self, place: tuple[int, int]) -> bool:
+        """Count a backward; True when its site has not been traced enough."""
+        count = self._sites.get(place)
+        if self.open or count is None:
+            self._sites[place] = (count or 0) + (1 if self.open else 0)
+        return self._sites[place] < self.updates
+
+    def step(self, optimizer: int) -> bool:
+        count = self._optimizers.get(optimizer)
+        if self.open or count is None:
+            self._optimizers[optimizer] = (count or 0) + (1 if self.open else 0)
+        return self._optimizers[optimizer] < self.updates
+
+    def should_open(self, total: int, unseen: bool, symptom: bool) -> bool:
+        if self.policy != "auto":
+            return False
+        if symptom and self._symptoms < MOST_SYMPTOMS:
+            self._symptoms += 1
+            self._sites = dict.fromkeys(self._sites, max(0, self.updates - TRACED_PER_SYMPTOM))
+            return True
+        if self._rearmed < len(REARMED_AT) and total >= REARMED_AT[self._rearmed]:
+            self._rearmed += 1
+            return True
+        return unseen
+
+    def should_close(self, calls_since_backward: int) -> bool:
+        if self.policy != "auto":
+            return False
+        if calls_since_backward > MOST_CALLS_WITHOUT_BACKWARD:
+            return True
+        enough = all(count >= self.updates for count in self._sites.values())
+        return enough and bool(self._optimizers) and all(c >= self.updates for c in self._optimizers.values())

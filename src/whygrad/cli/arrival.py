@@ -1,0 +1,72 @@
+"""Starts the watching the moment the script imports torch, and not before.
+
+A script may set CUDA_VISIBLE_DEVICES or OMP_NUM_THREADS first; importing torch ahead of it would
+make those lines do nothing.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+
+class Arrival(MetaPathFinder):
+    """Sees the first import of torch and nothing else."""
+
+    def __init__(self, callback: Callable[[], object]) -> None:
+        self._callback = callback
+        self._busy = False
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != "torch" or self._busy:
+            return None
+        self._busy = True
+        spec = importlib.util.find_spec("torch")
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Announcing(spec.loader, self)
+        return spec
+
+    def arrived(self) -> None:
+        self.withdraw()
+        self._callback()
+
+    def withdraw(self) -> None:
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+
+class _Announcing(Loader):
+    """torch's own loader, followed by one call."""
+
+    def __init__(self, loader: Loader, arrival: Arrival) -> None:
+        self._loader = loader
+        self._arrival = arrival
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__loader__ = self._loader
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._loader
+        self._loader.exec_module(module)
+        self._arrival.arrived()
+
+
+def when_torch_arrives(callback: Callable[[], object]) -> Arrival:
+    arrival = Arrival(callback)
+    if "torch" in sys.modules:
+        callback()
+    else:
+        sys.meta_path.insert(0, arrival)
+    return arrival

@@ -1,0 +1,32 @@
+"""`whygrad explain CODE`: a rule's page."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from whygrad.catalogue import NAMES
+from whygrad.cli.output import complain
+from whygrad.rule import rules
+
+
+def add(commands: Any) -> None:
+    command = commands.add_parser(
+        "explain",
+        help="explain a code such as WG101",
+        description="What a finding means, with a broken and a repaired example.",
+    )
+    command.add_argument("code", metavar="CODE", help="a code (WG101) or a name (rewrapped-tensor)")
+    command.set_defaults(main=main)
+
+
+def main(options: argparse.Namespace) -> int:
+    wanted = options.code.strip()
+    code = wanted.upper() if wanted.upper() in NAMES else next((c for c, n in NAMES.items() if n == wanted.lower()), "")
+    if not code:
+        return complain(f"there is no rule {wanted!r}; see `whygrad rules`")
+    rule = rules().get(code)
+    if rule is None:
+        return complain(f"{code} ({NAMES[code]}) is reserved and not implemented in this version")
+    print(f"{rule.code} {rule.name}\n\n{rule.documentation}")
+    return 0

@@ -1,0 +1,42 @@
+"""`whygrad`: the commands and what they have in common."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+import whygrad
+from whygrad.cli import explain, report, rules, run
+
+EPILOG = """\
+exit status:
+  the script's own status if it is not 0; else 1 when findings reach --fail-on; else 0; 2 for usage errors
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="whygrad",
+        description="Why is my gradient missing? Runs a training script and names the line that cut it.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"whygrad {whygrad.__version__}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for module in (run, report, explain, rules):
+        module.add(commands)
+    return top
+
+
+def main(argv: list[str] | None = None) -> int:
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    own, rest = run.split(arguments)
+    options = parser().parse_args(own)
+    options.rest = rest
+    try:
+        return int(options.main(options))
+    except BrokenPipeError:
+        # The reader has gone (`| head`): not our failure, and nothing more can be said.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0

@@ -1,0 +1,124 @@
+"""`whygrad run`: watch a script from its first line to its last."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from whygrad import config as configuration
+from whygrad.cli import report as reporting
+from whygrad.cli.output import complain
+from whygrad.cli.script import Outcome, Script, ScriptError, execute
+from whygrad.report import json
+from whygrad.report.model import Report
+
+WITH_VALUE = ("--json", "--updates", "--trace", "--fail-on", "--format", "--color")
+USAGE = "whygrad run [options] script.py [args…]\n       whygrad run [options] -m module [args…]\n       whygrad run [options] -c code [args…]"
+
+
+def split(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """whygrad's own arguments, and the script's: everything from the script's name on."""
+    if not arguments or arguments[0] != "run":
+        return arguments, []
+    index = 1
+    while index < len(arguments):
+        argument = arguments[index]
+        if argument in ("-m", "-c") or not argument.startswith("-") or argument == "-":
+            return arguments[:index], arguments[index:]
+        index += 2 if argument in WITH_VALUE else 1
+    return arguments, []
+
+
+def _count(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
+    return value
+
+
+def add(commands: Any) -> None:
+    command = commands.add_parser(
+        "run",
+        usage=USAGE,
+        help="run a script and explain its gradients",
+        description="Run a training script unchanged, as `python` would, and explain missing gradients on stderr.",
+    )
+    command.add_argument("--json", metavar="FILE", type=Path, help="also write the machine-readable report here")
+    command.add_argument("--updates", metavar="N", type=_count, help="updates to trace per loss (default: 5)")
+    command.add_argument(
+        "--trace",
+        choices=configuration.TRACE,
+        help="auto: trace the first updates, then rarely (default); always: every one, slow; off: only watch steps",
+    )
+    command.add_argument(
+        "--fail-on", choices=configuration.FAIL_ON, help="lowest severity that makes the exit status 1 (default: error)"
+    )
+    command.add_argument("-q", "--quiet", action="store_true", help="say nothing when all is well")
+    command.add_argument("--full-traceback", action="store_true", help="keep whygrad's own frames in tracebacks")
+    reporting.add_format(command)
+    command.set_defaults(main=main)
+
+
+def main(options: argparse.Namespace) -> int:
+    if not options.rest:
+        return complain(f"no script given\nusage: {USAGE}")
+    try:
+        script = Script.parse(options.rest)
+        config = _config(options, script)
+    except (ScriptError, configuration.ConfigError) as error:
+        return complain(str(error))
+    if options.json is not None and not _writable(options.json):
+        return complain(f"--json {options.json}: cannot be written; the script was not started")
+    outcome = execute(script, config, full_traceback=options.full_traceback)
+    report = outcome.report
+    report.script = script.shown
+    report.script_exit_code = outcome.status
+    _keep(report, options)
+    if not (options.quiet and not report.loud):
+        reporting.render(report, options.format, options.color, sys.stderr)
+    return _status(outcome, report, config.fail_on)
+
+
+def _config(options: argparse.Namespace, script: Script) -> configuration.Config:
+    config = configuration.load(script.folder)
+    given = {key: getattr(options, key) for key in ("updates", "trace", "fail_on")}
+    return dataclasses.replace(config, **{key: value for key, value in given.items() if value is not None})
+
+
+def _writable(file: Path) -> bool:
+    folder = file.parent
+    return not file.is_dir() and folder.is_dir() and os.access(file if file.exists() else folder, os.W_OK)
+
+
+def _keep(report: Report, options: argparse.Namespace) -> None:
+    """Store the run; where that fails, say so and go on."""
+    text = json.dumps(report)
+    if options.json is not None:
+        try:
+            options.json.write_text(text, encoding="utf-8")
+        except OSError as error:
+            complain(f"--json {options.json}: not written ({error.strerror})")
+    last = reporting.LAST
+    try:
+        last.parent.mkdir(exist_ok=True)
+        ignore = last.parent / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n", encoding="utf-8")
+        last.write_text(text, encoding="utf-8")
+    except OSError as error:
+        complain(f"{last} was not written ({error.strerror}); the report is only shown here")
+
+
+def _status(outcome: Outcome, report: Report, fail_on: str) -> int:
+    if outcome.status:
+        return outcome.status
+    worst = report.worst()
+    reached = worst == "error" or (worst == "warning" and fail_on == "warning")
+    return 1 if reached and fail_on != "never" else 0

@@ -1,0 +1,87 @@
+"""`[tool.whygrad]` in pyproject.toml."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from whygrad.catalogue import NAMES
+
+FAIL_ON = ("error", "warning", "never")
+TRACE = ("always", "auto", "off")
+MOST_UPDATES = 1_000_000
+
+
+class ConfigError(Exception):
+    """The configuration cannot be used; the message says what and where."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """What may be set once per project; the command line overrides it."""
+
+    ignore: tuple[str, ...] = ()
+    fail_on: str = "error"
+    updates: int = 5
+    trace: str = "auto"
+    unknown: tuple[str, ...] = ()
+    """Codes in `ignore` that do not exist."""
+    file: str = ""
+    rest: dict[str, Any] = field(default_factory=dict)
+
+
+def find(start: Path) -> Path | None:
+    """The nearest pyproject.toml that has a [tool.whygrad] table, from here upwards."""
+    for folder in (start, *start.parents):
+        candidate = folder / "pyproject.toml"
+        if candidate.is_file():
+            return candidate if "tool" in _read(candidate) and "whygrad" in _read(candidate)["tool"] else None
+    return None
+
+
+def load(start: Path) -> Config:
+    """The configuration in force for a script in this folder."""
+    file = find(start.resolve())
+    return parse(_read(file)["tool"]["whygrad"], str(file)) if file is not None else Config()
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{file}: not valid TOML ({error})") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: cannot be read ({error})") from error
+
+
+def parse(table: Any, file: str) -> Config:
+    """Check every key; a mistyped one is an error, not silence."""
+    if not isinstance(table, dict):
+        raise ConfigError(f"{file}: [tool.whygrad] must be a table")
+    known = {"ignore", "fail-on", "updates", "trace"}
+    for key in table:
+        if key not in known:
+            raise ConfigError(f"{file}: unknown key {key!r} in [tool.whygrad]; known: {', '.join(sorted(known))}")
+    ignore = table.get("ignore", [])
+    if not isinstance(ignore, list) or not all(isinstance(code, str) for code in ignore):
+        raise ConfigError(f"{file}: ignore must be a list of codes such as [\"WG103\"]")
+    updates = table.get("updates", 5)
+    if not isinstance(updates, int) or isinstance(updates, bool) or not 1 <= updates <= MOST_UPDATES:
+        raise ConfigError(f"{file}: updates must be a whole number of at least 1, not {updates!r}")
+    return Config(
+        tuple(ignore),
+        _choice(table, "fail-on", FAIL_ON, "error", file),
+        updates,
+        _choice(table, "trace", TRACE, "auto", file),
+        tuple(code for code in ignore if code not in NAMES),
+        file,
+    )
+
+
+def _choice(table: dict[str, Any], key: str, allowed: tuple[str, ...], default: str, file: str) -> str:
+    value = table.get(key, default)
+    if value not in allowed:
+        raise ConfigError(f"{file}: {key} must be one of {', '.join(allowed)}, not {value!r}")
+    return str(value)

@@ -1,0 +1,118 @@
+"""The finding that all cut rules share: who does not learn, the path there, and the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whygrad import wording
+from whygrad.finding import Finding, Label
+from whygrad.source import expressions
+from whygrad.trace import Site, Trace
+from whygrad.trace.consumption import consumers
+from whygrad.trace.cuts import Cut, cuts
+
+
+def of_kind(trace: Trace, *kinds: str) -> Iterator[Cut]:
+    return (cut for cut in cuts(trace) if cut.kind in kinds)
+
+
+def finding(trace: Trace, code: str, name: str, cut: Cut, *, here: str, why: str, fix: str) -> Finding:
+    """A finding for a cut; the rule adds what is particular to it."""
+    return Finding(
+        code,
+        name,
+        "warning" if cut.inferred else "error",
+        consequence(trace, cut),
+        cut.site,
+        here,
+        labels(trace, cut),
+        why,
+        seen(trace, cut),
+        fix,
+        parameters=trace.names(cut.parameters),
+        evidence=evidence(trace, cut),
+    )
+
+
+def consequence(trace: Trace, cut: Cut) -> str:
+    who = wording.whom(trace, cut.parameters)
+    if cut.term is not None:
+        term = wording.code(cut.term.site)
+        return f"the term {term} of {cut.backward.name} does not train {who}; only other terms do"
+    learning = wording.verb(trace, cut.parameters, "is", "are")
+    loss = "no loss" if len(trace.rooted) > 1 else cut.backward.name
+    reaches = "reaches" if loss == "no loss" else "does not reach"
+    return f"{who} {learning} not learning; {loss} {reaches} {wording.of_them(trace, cut.parameters)}"
+
+
+def labels(trace: Trace, cut: Cut) -> list[Label]:
+    """Where the value still had history, where it enters the loss as a constant, what backward reached."""
+    out: list[Label] = []
+    who = wording.whom(trace, cut.parameters)
+    connected = _last_connected(trace, cut)
+    if connected is not None and connected != cut.site:
+        out.append(Label(connected, f"still connected to {who} here"))
+    entry = _entry(trace, cut)
+    if entry is not None and entry not in (cut.site, connected):
+        out.append(Label(entry, "enters the loss as a constant here"))
+    if cut.origin is not None and cut.origin.site is not None and cut.origin.site != cut.site:
+        out.append(Label(cut.origin.site, "the history was already lost here"))
+    if cut.backward.site is not None:
+        held = {n for o in consumers(trace, cut.backward) for n in o.parameters} | cut.parameters
+        reached = len(cut.backward.deposits & held)
+        out.append(Label(cut.backward.site, f"reaches {reached} of {wording.plural(len(held), 'parameter')}"))
+    return [label for label in out if label.site.file]
+
+
+def _last_connected(trace: Trace, cut: Cut) -> Site | None:
+    for operand in cut.op.inputs:
+        op = trace.graph.ops.get(operand.op)
+        if op is not None and op.site is not None and op.parameter is None:
+            return op.site
+    return None
+
+
+def _entry(trace: Trace, cut: Cut) -> Site | None:
+    """The operation on the loss side of the cut that took the constant in."""
+    if cut.path is None or cut.op.id not in cut.path.ops:
+        return None
+    index = cut.path.ops.index(cut.op.id)
+    for number in reversed(cut.path.ops[:index]):
+        op = trace.graph[number]
+        if not op.blocks and op.site is not None and op.site.line != (cut.site.line if cut.site else 0):
+            return op.site
+    return None
+
+
+def seen(trace: Trace, cut: Cut) -> str:
+    """What was observed, in numbers."""
+    numbers = sorted(cut.parameters)
+    facts: list[str] = []
+    if cut.term is not None:
+        facts.append(f"gradient through this term reaches 0 of {len(numbers)} in the traced updates")
+    elif trace.raised is not None and trace.raised.code == "WG601":
+        facts.append(f"backward raised {trace.raised.type}: the loss has no graph at all")
+    else:
+        steps = max((trace.parameter(n).held_steps for n in numbers), default=0)
+        state = "zero" if any(trace.parameter(n).grad == "zero" for n in numbers) else "None"
+        facts.append(f"{steps} of {wording.plural(steps, 'update')}; every gradient is {state}")
+        if not any(trace.parameter(n).changed for n in numbers):
+            facts.append("weights unchanged since the start")
+    if cut.inferred:
+        facts.append("the link between what left torch and the loss was read from the source, not observed")
+    return "; ".join(facts)
+
+
+def evidence(trace: Trace, cut: Cut) -> dict[str, object]:
+    out: dict[str, object] = {
+        "cause": cut.kind,
+        "operation": cut.op.name,
+        "loss": cut.backward.name,
+        "updates": trace.updates,
+        "inferred": cut.inferred,
+    }
+    if cut.term is not None:
+        out["term"] = expressions.text(cut.term.site)
+    if trace.raised is not None and trace.raised.code == "WG601":
+        out["raised"] = trace.raised.message
+    return out

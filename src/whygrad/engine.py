@@ -1,0 +1,37 @@
+"""Runs the rules over a trace and puts their findings in order."""
+
+from __future__ import annotations
+
+from whygrad import suppression
+from whygrad.config import Config
+from whygrad.finding import SEVERITIES, Finding
+from whygrad.rule import rules
+from whygrad.trace import Site, Trace
+
+
+def diagnose(trace: Trace, config: Config = Config()) -> list[Finding]:
+    """Every finding of every rule, suppressed ones included, the most important first."""
+    findings: list[Finding] = []
+    for rule in rules().values():
+        if rule.code in config.ignore:
+            continue
+        try:
+            findings.extend(rule.check(trace))
+        except Exception as error:  # One broken rule must not take the others' answers away.
+            trace.limits.append(f"rule {rule.code} failed ({type(error).__name__}: {error})")
+    findings += suppression.apply(findings, touched(trace), rules())
+    findings += [suppression.unknown_code(code, Site(config.file, 1), "`ignore`") for code in config.unknown]
+    return sorted(findings, key=_order)
+
+
+def _order(finding: Finding) -> tuple[bool, int, str, int, str]:
+    site = finding.site
+    place = (site.file, site.line) if site is not None else ("", 0)
+    return (finding.suppressed, SEVERITIES.index(finding.severity), *place, finding.code)
+
+
+def touched(trace: Trace) -> set[str]:
+    """The user's files that took part."""
+    sites = [op.site for op in trace.graph.ops.values()]
+    sites += [event.site for event in (*trace.backwards, *trace.steps, *trace.optimizers)]
+    return {site.file for site in sites if site is not None}

@@ -1,0 +1,1 @@
+"""Reports: plain data, and the ways to show it."""

@@ -1,0 +1,118 @@
+"""From a trace and its findings to a report."""
+
+from __future__ import annotations
+
+from whygrad import wording
+from whygrad.finding import Finding
+from whygrad.report.model import LossRow, ParameterRow, Report
+from whygrad.source import expressions, files
+from whygrad.trace import Backward, Site, Trace
+from whygrad.trace.consumption import consumers
+from whygrad.trace.terms import terms
+
+MOST_LOSSES = 12
+
+
+def build(trace: Trace, findings: list[Finding]) -> Report:
+    report = Report(
+        findings,
+        _parameters(trace),
+        _losses(trace),
+        trace.updates,
+        trace.backward_calls,
+        limits=list(trace.limits),
+    )
+    report.source = _source(findings)
+    return report
+
+
+def shown(trace: Trace) -> list[int]:
+    """Parameters worth a row: held by an optimizer or reached by a loss."""
+    deposited = {n for b in trace.backwards for n in b.deposits}
+    return [p.id for p in trace.parameters if p.id in trace.holders or p.id in deposited]
+
+
+def _parameters(trace: Trace) -> list[ParameterRow]:
+    rows = []
+    for number in shown(trace):
+        parameter = trace.parameter(number)
+        reached = dict.fromkeys(b.name for b in trace.backwards if number in b.deposits)
+        holders = trace.holders.get(number, [])
+        consumed = [o.name for o in holders if parameter.consumed]
+        rows.append(
+            ParameterRow(
+                parameter.name,
+                list(parameter.shape),
+                parameter.grad,
+                list(reached),
+                consumed,
+                parameter.changed,
+                parameter.module,
+            )
+        )
+    return rows
+
+
+def _losses(trace: Trace) -> list[LossRow]:
+    latest: dict[Site | None, Backward] = {}
+    for backward in trace.backwards:
+        if backward.how == "backward":
+            latest[backward.site] = backward
+    return [_loss(trace, backward) for backward in list(latest.values())[:MOST_LOSSES]]
+
+
+def _loss(trace: Trace, backward: Backward) -> LossRow:
+    op = trace.graph.ops.get(backward.root) if backward.root is not None else None
+    members = _modules(trace)
+    trains, others = {}, {}
+    for module, numbers in members.items():
+        reached = len(backward.deposits.intersection(numbers))
+        if reached:
+            trains[module] = f"{reached}/{len(numbers)}"
+        elif op is not None and trace.graph.depends(op.id).intersection(numbers):
+            others[module] = _why_not(trace, numbers)
+    steps = [s for s in trace.steps if any(backward.id in ids for ids in s.consumed.values())]
+    consumed = {}
+    for optimizer in consumers(trace, backward):
+        site = next((s.site for s in reversed(steps) if s.optimizer == optimizer.id), None)
+        consumed[f"{optimizer.name}.step" + (f" :{site.line}" if site is not None else "")] = None
+    split = terms(trace.graph, op.id) if op is not None else []
+    return LossRow(
+        backward.name,
+        op.site if op is not None and op.site is not None else backward.site,
+        expressions.text(op.site) if op is not None else "",
+        trains,
+        others,
+        list(consumed),
+        [expressions.name(term.site) for term in split if len(split) > 1],
+    )
+
+
+def _modules(trace: Trace) -> dict[str, list[int]]:
+    out: dict[str, list[int]] = {}
+    for parameter in trace.parameters:
+        if parameter.used or parameter.id in trace.holders:
+            out.setdefault(parameter.module, []).append(parameter.id)
+    return out
+
+
+def _why_not(trace: Trace, numbers: list[int]) -> str:
+    """Why a loss that depends on a module in value does not train it."""
+    copy = next((c for c in reversed(trace.copies) if c.into.intersection(numbers) and c.sources), None)
+    if copy is not None:
+        line = f" :{copy.site.line}" if copy.site is not None else ""
+        return f"copied from {wording.whom(trace, copy.sources)}{line}"
+    if not any(trace.parameter(n).requires_grad for n in numbers):
+        return "frozen"
+    return "constant here"
+
+
+def _source(findings: list[Finding]) -> dict[str, dict[int, str]]:
+    out: dict[str, dict[int, str]] = {}
+    for finding in findings:
+        for site in [finding.site, *(label.site for label in finding.labels)]:
+            if site is not None:
+                rows = out.setdefault(site.file, {})
+                for line in range(site.line, min(max(site.end_line, site.line), site.line + 8) + 1):
+                    rows[line] = files.line_at(site.file, line)
+    return out

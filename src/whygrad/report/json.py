@@ -1,0 +1,161 @@
+"""The machine-readable report: stable and versioned."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from whygrad.finding import Finding, Label
+from whygrad.report.model import VERSION, LossRow, ParameterRow, Report
+from whygrad.trace import Site
+
+
+class ReportError(Exception):
+    """A stored report cannot be used; the message says why."""
+
+
+def to_dict(report: Report) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "whygrad": report.whygrad,
+        "framework": report.framework,
+        "script": report.script,
+        "script_exit_code": report.script_exit_code,
+        "updates": report.updates,
+        "backward_calls": report.backward_calls,
+        "verdict": report.verdict,
+        "findings": [_finding(f) for f in report.findings],
+        "parameters": [
+            {
+                "name": p.name,
+                "shape": p.shape,
+                "grad": p.grad,
+                "reached_by": p.reached_by,
+                "consumed_by": p.consumed_by,
+                "changed": p.changed,
+                "module": p.module,
+            }
+            for p in report.parameters
+        ],
+        "losses": [
+            {
+                "name": row.name,
+                "span": span(row.site),
+                "text": row.text,
+                "trains": row.trains,
+                "not_reached": row.not_reached,
+                "consumed_by": row.consumed_by,
+                "terms": row.terms,
+            }
+            for row in report.losses
+        ],
+        "limits": report.limits,
+        "source": {file: {str(n): text for n, text in rows.items()} for file, rows in report.source.items()},
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "severity": finding.severity,
+        "message": finding.message,
+        "span": span(finding.site),
+        "here": finding.here,
+        "labels": [{"span": span(label.site), "text": label.text} for label in finding.labels],
+        "why": finding.why,
+        "seen": finding.seen,
+        "fix": {"text": finding.fix, "not_a_fix": finding.not_a_fix},
+        "evidence": finding.evidence,
+        "parameters": finding.parameters,
+        "suppressed": finding.suppressed,
+    }
+
+
+def span(site: Site | None) -> dict[str, Any] | None:
+    if site is None:
+        return None
+    return {
+        "file": site.file,
+        "line": site.line,
+        "col": site.col,
+        "end_line": site.end_line,
+        "end_col": site.end_col,
+        "function": site.function,
+    }
+
+
+def _site(data: Any) -> Site | None:
+    return Site(**{**data}) if data is not None else None
+
+
+def dumps(report: Report) -> str:
+    return json.dumps(to_dict(report), indent=1, default=str) + "\n"
+
+
+def load(file: Path) -> Report:
+    """Read a stored report; one that cannot be understood is refused in a sentence."""
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ReportError(f"no report at {file}: run `whygrad run script.py` first") from error
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ReportError(f"{file} is not a readable report ({error})") from error
+    if not isinstance(data, dict) or "version" not in data:
+        raise ReportError(f"{file} is not a whygrad report")
+    if not isinstance(data["version"], int) or data["version"] > VERSION:
+        raise ReportError(
+            f"{file} was written by a newer whygrad (format {data['version']}, this one reads {VERSION}): upgrade whygrad"
+        )
+    try:
+        return _report(data)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ReportError(f"{file} is damaged ({type(error).__name__}: {error})") from error
+
+
+def _report(data: dict[str, Any]) -> Report:
+    return Report(
+        [_read_finding(f) for f in data["findings"]],
+        [ParameterRow(**p) for p in data["parameters"]],
+        [
+            LossRow(
+                row["name"],
+                _site(row["span"]),
+                row["text"],
+                row["trains"],
+                row["not_reached"],
+                row["consumed_by"],
+                row["terms"],
+            )
+            for row in data["losses"]
+        ],
+        data["updates"],
+        data["backward_calls"],
+        data["script"],
+        data["script_exit_code"],
+        data["whygrad"],
+        data["framework"],
+        data["limits"],
+        data["verdict"],
+        {file: {int(n): text for n, text in rows.items()} for file, rows in data["source"].items()},
+    )
+
+
+def _read_finding(data: dict[str, Any]) -> Finding:
+    return Finding(
+        data["code"],
+        data["name"],
+        data["severity"],
+        data["message"],
+        _site(data["span"]),
+        data["here"],
+        [Label(site, label["text"]) for label in data["labels"] if (site := _site(label["span"])) is not None],
+        data["why"],
+        data["seen"],
+        data["fix"]["text"],
+        data["fix"]["not_a_fix"],
+        data["parameters"],
+        data["evidence"],
+        data["suppressed"],
+    )

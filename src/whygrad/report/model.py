@@ -1,0 +1,82 @@
+"""The report of one run: all that is shown, stored or compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from whygrad.finding import Finding
+from whygrad.trace import Site
+
+VERSION = 1
+
+
+@dataclass(slots=True)
+class ParameterRow:
+    name: str
+    shape: list[int]
+    grad: str
+    reached_by: list[str]
+    consumed_by: list[str]
+    changed: bool
+    module: str = ""
+
+
+@dataclass(slots=True)
+class LossRow:
+    """A loss, which modules it trains, and why the others are not among them."""
+
+    name: str
+    site: Site | None
+    text: str
+    trains: dict[str, str]
+    not_reached: dict[str, str]
+    consumed_by: list[str]
+    terms: list[str] = field(default_factory=list)
+
+
+class UnhealthyError(AssertionError):
+    """Raised by `assert_healthy`; its text is the rendered report."""
+
+
+@dataclass
+class Report:
+    """Truthy when nothing loud was found."""
+
+    findings: list[Finding] = field(default_factory=list)
+    parameters: list[ParameterRow] = field(default_factory=list)
+    losses: list[LossRow] = field(default_factory=list)
+    updates: int = 0
+    backward_calls: int = 0
+    script: str = ""
+    script_exit_code: int = 0
+    whygrad: str = ""
+    framework: str = ""
+    limits: list[str] = field(default_factory=list)
+    verdict: str = ""
+    """One sentence, said when there is nothing to watch: no torch, no backward, a syntax error."""
+    source: dict[str, dict[int, str]] = field(default_factory=dict)
+    """The lines that the findings show, so that a stored report can be rendered anywhere."""
+
+    def __bool__(self) -> bool:
+        return not self.loud
+
+    @property
+    def loud(self) -> list[Finding]:
+        return [finding for finding in self.findings if finding.loud]
+
+    def worst(self) -> str | None:
+        severities = {finding.severity for finding in self.loud}
+        return "error" if "error" in severities else "warning" if severities else None
+
+    def assert_healthy(self) -> None:
+        """Raise with the whole explanation unless all is well."""
+        if self.loud:
+            from whygrad.report.text import plain
+
+            raise UnhealthyError("\n" + plain(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        from whygrad.report.json import to_dict
+
+        return to_dict(self)

@@ -1,0 +1,82 @@
+"""The report for a terminal, in the manner of rustc."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+
+from rich.console import Console
+from rich.text import Text
+
+from whygrad.finding import Finding
+from whygrad.report.model import Report
+from whygrad.report.snippet import snippet
+from whygrad.report.table import losses
+
+COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
+WIDTH = 100
+
+
+def plain(report: Report, width: int = WIDTH) -> str:
+    """Without colour, at a fixed width."""
+    return "\n".join(line.plain.rstrip() for line in lines(report, width))
+
+
+def show(report: Report, console: Console) -> None:
+    width = min(console.width, 120) if console.is_terminal else WIDTH
+    for line in lines(report, max(width, 60)):
+        console.print(line, soft_wrap=True, highlight=False)
+
+
+def lines(report: Report, width: int) -> list[Text]:
+    """The whole report, line by line; the verdict comes last because logs scroll."""
+    out: list[Text] = []
+    for finding in report.findings:
+        if not finding.suppressed:
+            out += [*_finding(finding, report, width), Text()]
+    if not report.loud:
+        out += _healthy(report, width)
+    else:
+        out.append(_summary(report))
+    out += [Text(f"whygrad: limit: {limit}", "dim") for limit in report.limits]
+    return out
+
+
+def _finding(finding: Finding, report: Report, width: int) -> list[Text]:
+    colour = COLOURS[finding.severity]
+    head = f"{finding.severity}[{finding.code}] {finding.name}: {finding.message}"
+    out = [Text(row, colour if i == 0 else "bold") for i, row in enumerate(textwrap.wrap(head, width) or [head])]
+    out += snippet(finding, report.source, colour)
+    rows = [("why", finding.why), ("seen", finding.seen), ("fix", finding.fix), ("not a fix", finding.not_a_fix)]
+    for title, body in rows:
+        out += _paragraph(title, body, width) if body else []
+    out += _paragraph("more", f"whygrad explain {finding.code}", width)
+    return out
+
+
+def _paragraph(title: str, body: str, width: int) -> list[Text]:
+    head = f"   = {title}:".ljust(12) if len(title) <= 5 else f"   = {title}: "
+    wrapped = textwrap.wrap(body, width, initial_indent=head, subsequent_indent=" " * 12)
+    return [Text.assemble((row[: len(head)], "bold blue"), row[len(head) :]) for row in wrapped]
+
+
+def _healthy(report: Report, width: int) -> list[Text]:
+    if report.verdict:
+        return [Text(f"whygrad: {report.verdict}")]
+    trained = sum(1 for p in report.parameters if p.consumed_by)
+    held = len(report.parameters)
+    notes = sum(f.severity == "note" and not f.suppressed for f in report.findings)
+    silenced = sum(f.suppressed for f in report.findings)
+    extra = f" {notes} harmless {'note' if notes == 1 else 'notes'} above." if notes else ""
+    extra += f" {silenced} suppressed." if silenced else ""
+    word = "update" if report.updates == 1 else "updates"
+    first = f"whygrad: healthy. {report.updates} {word} watched, {trained} of {held} parameters trained.{extra}"
+    return [Text(first, "bold green"), *losses(report.losses, width)]
+
+
+def _summary(report: Report) -> Text:
+    counts = {s: sum(f.severity == s for f in report.loud) for s in ("error", "warning")}
+    said = ", ".join(f"{n} {s}{'s' if n > 1 else ''}" for s, n in counts.items() if n)
+    first = report.loud[0]
+    place = f" at {os.path.basename(first.site.file)}:{first.site.line}" if first.site is not None else ""
+    return Text(f"whygrad: {said}. {first.code}{place}: {first.message}", "bold")

@@ -1,0 +1,140 @@
+"""One watched run: capture, rules and report behind one object."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+import whygrad
+from whygrad import config as configuration
+from whygrad import engine
+from whygrad.report.build import build
+from whygrad.report.model import Report
+from whygrad.trace import Trace
+
+if TYPE_CHECKING:
+    from whygrad.capture.torch import Capture
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class TorchMissingError(ImportError):
+    """There is nothing to watch without torch."""
+
+
+class Session:
+    """Watches between `start` and `stop`; also a context manager and a decorator."""
+
+    def __init__(self, config: configuration.Config | None = None) -> None:
+        self.config = config or configuration.Config()
+        self.capture: Capture | None = None
+        self._report: Report | None = None
+        self._pid = os.getpid()
+
+    def start(self) -> Session:
+        """Begin to watch this process. Child processes are left alone."""
+        try:
+            from whygrad.capture.torch import Capture, Options
+        except ModuleNotFoundError as error:
+            raise TorchMissingError(f"whygrad needs torch in this environment ({error})") from error
+        if self.capture is not None:
+            raise RuntimeError("this watch has been started already; make a new one with whygrad.watch()")
+        global _active
+        if _active is not None:
+            raise RuntimeError("whygrad is already watching; stop it first")
+        _active = self
+        self.capture = Capture(Options(self.config.updates, self.config.trace))
+        os.register_at_fork(after_in_child=self._in_child)
+        self.capture.start()
+        return self
+
+    def _in_child(self) -> None:
+        if self.capture is not None and self._report is None:
+            self.capture.detach()
+
+    def stop(self, escaped: BaseException | None = None) -> Report:
+        """End the watching and say what was found."""
+        global _active
+        if self._report is None:
+            if _active is self:
+                _active = None
+            self._report = self._finish(escaped)
+        return self._report
+
+    def _finish(self, escaped: BaseException | None) -> Report:
+        trace = self.capture.stop(escaped) if self.capture is not None else Trace()
+        report = build(trace, engine.diagnose(trace, self.config))
+        report.whygrad = whygrad.__version__
+        torch = sys.modules.get("torch")
+        report.framework = f"torch {torch.__version__}" if torch is not None else ""
+        report.verdict = _verdict(trace, self.capture is not None)
+        return report
+
+    @property
+    def report(self) -> Report:
+        """The report; asking for it ends the watching."""
+        return self.stop()
+
+    def __enter__(self) -> Session:
+        return self.start()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        report = self.stop(error)
+        annotate(error, report)
+
+    def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
+        """As a decorator: each call is watched on its own; the last report is kept on the function."""
+
+        @functools.wraps(function)
+        def watched(*args: P.args, **kwargs: P.kwargs) -> T:
+            session = Session(self.config)
+            try:
+                with session:
+                    return function(*args, **kwargs)
+            finally:
+                watched.report = session.report  # type: ignore[attr-defined]
+
+        return watched
+
+
+_active: Session | None = None
+
+
+def active() -> Session | None:
+    return _active
+
+
+def annotate(error: BaseException | None, report: Report) -> None:
+    """Add the explanation to PyTorch's own exception, which otherwise stays as it is."""
+    if error is None:
+        return
+    for finding in report.loud:
+        if "raised" in finding.evidence and finding.site is not None:
+            place = f"{os.path.basename(finding.site.file)}:{finding.site.line}"
+            error.add_note(f"whygrad[{finding.code}] {place}: {finding.message}. Fix: {finding.fix}")
+            return
+
+
+def _verdict(trace: Trace, watching: bool) -> str:
+    if not watching:
+        return "the script never imported torch; there was nothing to watch."
+    if not trace.backward_calls and not trace.updates:
+        return "no backward() and no optimizer step was seen; there is no training to explain."
+    if not trace.updates and trace.raised is None:
+        calls = trace.backward_calls
+        return f"nothing missing in {calls} backward call{'s' if calls > 1 else ''}; no optimizer step was seen."
+    return ""
+
+
+def watch(**options: Any) -> Session:
+    """Watch a block, a function or everything until `stop()`. Options: updates=5, trace="auto", ignore=()."""
+    return Session(configuration.parse({k.replace("_", "-"): _listed(v) for k, v in options.items()}, "watch()"))
+
+
+def _listed(value: Any) -> Any:
+    return list(value) if isinstance(value, (tuple, set, frozenset)) else value

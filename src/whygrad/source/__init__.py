@@ -1,0 +1,1 @@
+"""The user's source: its lines, its expressions and what feeds what."""

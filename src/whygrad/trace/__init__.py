@@ -1,0 +1,26 @@
+"""What a run did, as plain data: no torch, nothing that cannot be built by hand in a test."""
+
+from whygrad.trace.graph import BLOCKING, Graph, Input, Kind, Op, Region
+from whygrad.trace.ledger import Backward, Clear, Clip, Copy, Optimizer, Parameter, Step
+from whygrad.trace.raised import Raised
+from whygrad.trace.site import Site
+from whygrad.trace.trace import Trace
+
+__all__ = [
+    "BLOCKING",
+    "Backward",
+    "Clear",
+    "Clip",
+    "Copy",
+    "Graph",
+    "Input",
+    "Kind",
+    "Op",
+    "Optimizer",
+    "Parameter",
+    "Raised",
+    "Region",
+    "Site",
+    "Step",
+    "Trace",
+]

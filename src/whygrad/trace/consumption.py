@@ -1,0 +1,63 @@
+"""Which optimizer steps consume which backward, and which parameters none ever trains."""
+
+from __future__ import annotations
+
+from whygrad.trace.ledger import Backward, Optimizer, Step
+from whygrad.trace.trace import Trace
+
+
+def consumers(trace: Trace, backward: Backward) -> list[Optimizer]:
+    """Optimizers whose step used, or would have used, what this backward deposits."""
+    used = {s.optimizer for s in trace.steps if any(backward.id in ids for ids in s.consumed.values())}
+    if not used:
+        used = _next_steps(trace, backward)
+    if not used and not any(s.order > backward.order for s in trace.steps) and backward.root is not None:
+        wanted = trace.graph.depends(backward.root)
+        used = {o.id for o in trace.optimizers if wanted.intersection(o.parameters)}
+    return [o for o in trace.optimizers if o.id in used]
+
+
+def _next_steps(trace: Trace, backward: Backward) -> set[int]:
+    """Optimizers that step next without clearing first, before this loss comes round again."""
+    again = min(
+        (b.order for b in trace.backwards if b.order > backward.order and b.site == backward.site),
+        default=float("inf"),
+    )
+    first: dict[int, Step] = {}
+    for step in trace.steps:
+        if backward.order < step.order < again:
+            first.setdefault(step.optimizer, step)
+    return {
+        number for number, step in first.items() if not _cleared(trace, number, backward.order, step.order)
+    }
+
+
+def _cleared(trace: Trace, optimizer: int, start: int, end: int) -> bool:
+    held = next((set(o.parameters) for o in trace.optimizers if o.id == optimizer), set())
+    return any(start < c.order < end and held & c.parameters for c in trace.clears)
+
+
+def trained(trace: Trace) -> frozenset[int]:
+    """Parameters for which some step found a gradient."""
+    return frozenset(p.id for p in trace.parameters if p.consumed)
+
+
+def missing(trace: Trace) -> frozenset[int]:
+    """Parameters that a stepping optimizer holds and whose gradient never came."""
+    reached: set[int] = set()
+    for backward in trace.rooted:
+        assert backward.root is not None
+        reached |= trace.graph.reach(backward.root)
+    stepping = {n for o in trace.optimizers if o.steps for n in o.parameters}
+    return frozenset(
+        p.id
+        for p in trace.parameters
+        if p.id in stepping
+        and p.requires_grad
+        and (not p.consumed or (p.grad == "zero" and p.id not in reached))
+    )
+
+
+def frozen(trace: Trace) -> frozenset[int]:
+    """Parameters that an optimizer holds and that never asked for a gradient while it stepped."""
+    return frozenset(p.id for p in trace.parameters if not p.requires_grad and p.id in trace.holders)

@@ -1,0 +1,198 @@
+"""Cuts: the places where gradient that a step needs comes to an end, one per cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from whygrad.trace.consumption import consumers, frozen, missing, trained
+from whygrad.trace.graph import Kind, Op
+from whygrad.trace.ledger import Backward
+from whygrad.trace.paths import Path, paths
+from whygrad.trace.site import Site
+from whygrad.trace.terms import Term, terms
+from whygrad.trace.trace import Trace
+
+
+@dataclass(slots=True)
+class Cut:
+    """One cause: what cut, where, for which parameters of which loss."""
+
+    kind: str
+    """A `Kind` value, or `no-grad`, `sample`, `checkpoint`, `frozen`."""
+    op: Op
+    site: Site | None
+    backward: Backward
+    parameters: set[int] = field(default_factory=set)
+    term: Term | None = None
+    """The dead summand, when the rest of the loss still trains these parameters."""
+    path: Path | None = None
+    inferred: bool = False
+    origin: Op | None = None
+    """The cut underneath a flag or a second blocker, where there is one."""
+
+
+def cuts(trace: Trace) -> list[Cut]:
+    """All cuts of the trace; parameters that die at one place share one cut."""
+    known = trace.__dict__.get("_cuts")
+    if known is None:
+        known = trace.__dict__["_cuts"] = _find(trace)
+    return known  # type: ignore[no-any-return]
+
+
+def _find(trace: Trace) -> list[Cut]:
+    out: dict[object, Cut] = {}
+    lost = missing(trace) | _lost_to_error(trace)
+    for backward in _latest(trace):
+        for cut in _missing_cuts(trace, backward, lost):
+            _merge(out, cut)
+    explained = set().union(*(c.parameters for c in out.values())) if out else set()
+    for backward in _latest(trace):
+        for cut in _dead_terms(trace, backward, lost, explained):
+            _merge(out, cut)
+    return list(out.values())
+
+
+def _latest(trace: Trace) -> Iterable[Backward]:
+    """For each loss the traced backwards that tell most: the last two of every call site."""
+    by_site: dict[object, list[Backward]] = {}
+    for backward in trace.rooted:
+        by_site.setdefault(backward.site, []).append(backward)
+    for group in by_site.values():
+        yield from group[-2:]
+
+
+def _lost_to_error(trace: Trace) -> frozenset[int]:
+    """When the loss had no graph at all and PyTorch said so: what it depends on and a trainer holds."""
+    raised = trace.raised
+    if raised is None or raised.code != "WG601" or raised.backward is None:
+        return frozenset()
+    failed = next((b for b in trace.rooted if b.id == raised.backward), None)
+    if failed is None or failed.root is None:
+        return frozenset()
+    wanted = {n for n in trace.graph.depends(failed.root) if trace.parameter(n).requires_grad}
+    held = wanted & set(trace.holders)
+    return frozenset(held or wanted)
+
+
+def _missing_cuts(trace: Trace, backward: Backward, lost: frozenset[int]) -> Iterable[Cut]:
+    """Why this loss does not reach parameters that nothing trains."""
+    assert backward.root is not None
+    graph = trace.graph
+    alive = trained(trace) - lost
+    reached = graph.reach(backward.root)
+    for path in paths(graph, [backward.root], lost - reached, alive).values():
+        cut = _cut(trace, backward, path)
+        if cut is not None:
+            yield cut
+    if lost & reached:
+        yield from _silenced(trace, backward, lost & reached)
+
+
+def _silenced(trace: Trace, backward: Backward, lost: frozenset[int]) -> Iterable[Cut]:
+    """The graph reaches them, no gradient came: a custom backward on the way returned nothing."""
+    assert backward.root is not None
+    graph = trace.graph
+    for number in graph.carriers(backward.root):
+        op = graph[number]
+        starved = {n for i in op.silenced if i < len(op.inputs) for n in graph.reach(op.inputs[i].op)} & lost
+        if starved:
+            yield Cut(Kind.FUNCTION.value, op, op.site, backward, starved)
+
+
+def _dead_terms(trace: Trace, backward: Backward, lost: frozenset[int], explained: set[int]) -> Iterable[Cut]:
+    """Summands that reach nothing the following step consumes, although they depend on it."""
+    assert backward.root is not None
+    graph = trace.graph
+    if not backward.deposits - backward.zeros <= graph.reach(backward.root):
+        return  # Gradient went where the shadow graph does not: it is folded, so no term is judged.
+    held = frozenset(n for o in consumers(trace, backward) for n in o.parameters)
+    still = frozen(trace)
+    for term in terms(graph, backward.root):
+        if not held or term.reach(graph) & (held - still):
+            continue
+        found = paths(graph, term.ops, held, trained(trace) - lost)
+        found = {n: p for n, p in found.items() if not _companion(trace, backward, p)}
+        best = {n: p for n, p in found.items() if n in lost} or found
+        if not best or set(best) & lost & explained:
+            continue
+        cheapest = min(p.cost for p in best.values())
+        for path in best.values():
+            cut = _cut(trace, backward, path) if path.cost <= cheapest + 1e-9 else None
+            if cut is not None:
+                cut.term = None if path.parameter in lost else term
+                yield cut
+
+
+def _companion(trace: Trace, backward: Backward, path: Path) -> bool:
+    """`x - x.detach()`: the same value also enters with its gradient, so the constant copy is meant."""
+    assert backward.root is not None
+    graph = trace.graph
+    carriers = graph.carriers(backward.root)
+    return any(
+        graph[n].kind is Kind.DETACH and any(i.op in carriers for i in graph[n].inputs) for n in path.blockers
+    )
+
+
+def _cut(trace: Trace, backward: Backward, path: Path) -> Cut | None:
+    """Name the blocker that is the cause of this path's end."""
+    graph = trace.graph
+    parameter = trace.parameter(path.parameter)
+    if not path.blockers:
+        if not parameter.requires_grad:
+            return Cut("frozen", graph[path.ops[-1]], parameter.frozen, backward, {path.parameter}, path=path)
+        end = _undifferentiable(trace, path)
+        if end is None:
+            return None
+        kind = Kind.FUNCTION.value if end.kind is Kind.FUNCTION else "unknown"
+        return Cut(kind, end, end.site, backward, {path.parameter}, path=path)
+    blockers = [graph[n] for n in path.blockers]
+    op, origin = _primary(blockers)
+    kind, site = _kind(op)
+    cut = Cut(kind, op, site, backward, {path.parameter}, path=path, inferred=path.inferred, origin=origin)
+    return cut
+
+
+def _undifferentiable(trace: Trace, path: Path) -> Op | None:
+    """The operation on the path that took a value with history and gave one without, for no visible reason."""
+    graph = trace.graph
+    for number, behind in zip(path.ops, path.ops[1:], strict=False):
+        op = graph[number]
+        if not op.requires_grad and any(i.op == behind and i.carries for i in op.inputs):
+            return op
+    return None
+
+
+def _primary(blockers: list[Op]) -> tuple[Op, Op | None]:
+    """Loss first. A flag on a dead loss leads; else what left torch; else the blocker nearest the parameter."""
+    nearest = blockers[-1]
+    for op in blockers:
+        if op.kind is Kind.FLAG:
+            return op, nearest if nearest is not op else None
+    left = [op for op in blockers if op.kind is Kind.LEAVE]
+    if left and all(op.kind in (Kind.LEAVE, Kind.COPY, Kind.DETACH) for op in blockers):
+        return left[-1], None
+    others = [op for op in blockers if op is not nearest and (op.region is None or op.region != nearest.region)]
+    return nearest, others[-1] if others else None
+
+
+def _kind(op: Op) -> tuple[str, Site | None]:
+    if op.kind in (Kind.COPY, Kind.LEAVE, Kind.DETACH, Kind.DISCRETE, Kind.FLAG):
+        return op.kind.value, op.site
+    region = op.region
+    if region is None:
+        return op.kind.value, op.site
+    names = {"user": "no-grad", "library": "no-grad", "sample": "sample", "checkpoint": "checkpoint"}
+    return names.get(region.by, "function"), region.site or op.site
+
+
+def _merge(out: dict[object, Cut], cut: Cut) -> None:
+    key = (cut.kind, cut.site)
+    kept = out.get(key)
+    if kept is None:
+        out[key] = cut
+        return
+    kept.parameters |= cut.parameters
+    kept.inferred = kept.inferred and cut.inferred
+    if kept.term is not None and cut.term is None:
+        kept.term = None

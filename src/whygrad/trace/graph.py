@@ -1,0 +1,146 @@
+"""The shadow graph: where data flowed, and at each step whether gradient could follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+from whygrad.trace.site import Site
+
+
+class Kind(str, Enum):
+    """What an operation does to the flow of gradient."""
+
+    PARAMETER = "parameter"
+    INPUT = "input"
+    COMPUTE = "compute"
+    COPY = "copy"
+    LEAVE = "leave"
+    DETACH = "detach"
+    DISCRETE = "discrete"
+    FLAG = "flag"
+    FUNCTION = "function"
+    CHECKPOINT = "checkpoint"
+
+
+BLOCKING = frozenset({Kind.COPY, Kind.LEAVE, Kind.DETACH, Kind.DISCRETE, Kind.FLAG})
+"""Kinds through which no gradient passes, whatever their input carries."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A stretch of execution with gradient recording switched off, and who switched it."""
+
+    id: int
+    how: str
+    """As the user would write it: `no_grad`, `inference_mode`, `set_grad_enabled(False)`."""
+    by: str
+    """`user`, `sample` (a distribution), `checkpoint`, `function` (a custom one) or `library`."""
+    site: Site | None
+    draws: bool = False
+    """Whether random numbers were drawn inside: then it looks like acting, not like a loss."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One operand of an operation."""
+
+    op: int
+    carries: bool = False
+    """The operand had gradient history when it was used."""
+    selector: bool = False
+    """It chose among values (index, mask, condition) rather than entering as a value."""
+    inferred: bool = False
+    """The link was read from the source, not observed."""
+
+
+@dataclass(slots=True)
+class Op:
+    """One operation of the run and what came out of it."""
+
+    id: int
+    name: str
+    kind: Kind = Kind.COMPUTE
+    site: Site | None = None
+    library: Site | None = None
+    """The line inside a library that ran it, when that is not the user's."""
+    inputs: tuple[Input, ...] = ()
+    requires_grad: bool = False
+    floating: bool = True
+    shape: tuple[int, ...] = ()
+    dtype: str = ""
+    region: Region | None = None
+    parameter: int | None = None
+    layer: bool = False
+    """It applied weights (linear, convolution, embedding, recurrence): part of a network."""
+    constant: bool = False
+    """A Python number of unknown origin took part."""
+    silenced: tuple[int, ...] = ()
+    """Positions of operands for which a custom backward returned nothing or only zeros."""
+
+    @property
+    def blocks(self) -> bool:
+        """No gradient can pass here, whatever the operands carry."""
+        return self.kind in BLOCKING or (self.region is not None and not self.requires_grad)
+
+    def passes(self, operand: Input) -> bool:
+        """Whether gradient flows from this operation back to the operand."""
+        return operand.carries and self.requires_grad and self.kind not in BLOCKING and not operand.inferred
+
+
+@dataclass(slots=True)
+class Graph:
+    """Operations by number; an operation's operands have lower numbers."""
+
+    ops: dict[int, Op] = field(default_factory=dict)
+    _reach: dict[int, frozenset[int]] = field(default_factory=dict, repr=False)
+
+    def __getitem__(self, op: int) -> Op:
+        return self.ops[op]
+
+    def add(self, op: Op) -> Op:
+        self.ops[op.id] = op
+        return op
+
+    def operands(self, op: Op) -> Iterator[tuple[Input, Op]]:
+        for operand in op.inputs:
+            found = self.ops.get(operand.op)
+            if found is not None:
+                yield operand, found
+
+    def reach(self, root: int) -> frozenset[int]:
+        """Parameters that gradient gets to from here."""
+        if root not in self._reach:
+            self._reach[root] = frozenset(self._flood(root, gradient=True))
+        return self._reach[root]
+
+    def depends(self, root: int) -> frozenset[int]:
+        """Parameters that the value at this operation was computed from, by any path."""
+        return frozenset(self._flood(root, gradient=False))
+
+    def carriers(self, root: int) -> set[int]:
+        """Operations through which gradient passes on the way back from `root`."""
+        return self._visited(root, gradient=True)
+
+    def _flood(self, root: int, *, gradient: bool) -> Iterable[int]:
+        for number in self._visited(root, gradient=gradient):
+            parameter = self.ops[number].parameter
+            if parameter is not None:
+                yield parameter
+
+    def _visited(self, root: int, *, gradient: bool) -> set[int]:
+        seen: set[int] = set()
+        # Below a re-entrant checkpoint that kept its gradient, every value dependence is one.
+        stack = [(root, gradient)]
+        while stack:
+            number, strict = stack.pop()
+            if number in seen or number not in self.ops:
+                continue
+            seen.add(number)
+            op = self.ops[number]
+            folded = op.kind is Kind.CHECKPOINT and op.requires_grad
+            for operand in op.inputs:
+                if not strict or folded or op.passes(operand):
+                    stack.append((operand.op, strict and not folded))
+        return seen

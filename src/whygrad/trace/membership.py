@@ -1,0 +1,132 @@
+"""Who is held by which optimizer, who should be, and who was replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from whygrad.trace.consumption import consumers, missing, trained
+from whygrad.trace.cuts import cuts
+from whygrad.trace.ledger import Backward, Optimizer
+from whygrad.trace.trace import Trace
+
+PERSISTENT = 2
+"""Backwards that must deposit on the same tensor before it counts as a parameter: an input that
+asks for gradient (a gradient penalty, an adversarial example) is a new tensor each time."""
+
+
+@dataclass(slots=True)
+class Unheld:
+    """Parameters that get gradient from this backward and belong to no optimizer."""
+
+    optimizer: Optimizer
+    backward: Backward
+    parameters: set[int]
+
+
+@dataclass(slots=True)
+class Stale:
+    """An optimizer whose parameters were replaced by others that the loss uses now."""
+
+    optimizer: Optimizer
+    backward: Backward
+    old: set[int]
+    new: set[int]
+
+
+def unexplained(trace: Trace) -> set[int]:
+    """Missing parameters for which no cut was found."""
+    found = set(missing(trace))
+    for cut in cuts(trace):
+        found -= cut.parameters
+    return found
+
+
+def orphans(trace: Trace) -> dict[int, list[Backward]]:
+    """Parameters outside every optimizer that gradient keeps arriving at."""
+    arrived: dict[int, list[Backward]] = {}
+    for backward in trace.rooted:
+        for number in backward.deposits:
+            if number not in trace.holders and trace.parameter(number).requires_grad:
+                arrived.setdefault(number, []).append(backward)
+    return {number: found for number, found in arrived.items() if len(found) >= PERSISTENT}
+
+
+def stale(trace: Trace) -> list[Stale]:
+    """Optimizers that step parameters nobody uses while their replacements collect gradient."""
+    new = orphans(trace)
+    out: list[Stale] = []
+    for optimizer in trace.optimizers:
+        old = {n for n in optimizer.parameters if trace.parameter(n).absent and trace.parameter(n).requires_grad}
+        replaced = {n for n in new if _replaces(trace, n, old)} or _same_shapes(trace, set(new), old)
+        if optimizer.steps and old and replaced:
+            backward = new[min(replaced)][-1]
+            out.append(Stale(optimizer, backward, old, replaced))
+    return out
+
+
+def _replaces(trace: Trace, number: int, old: set[int]) -> bool:
+    return bool(old.intersection(trace.parameter(number).derived_from))
+
+
+def _same_shapes(trace: Trace, new: set[int], old: set[int]) -> set[int]:
+    """A rebuilt module: parameters of the same shapes, and the old ones are used no more."""
+    fresh = {n for n in new if not trace.parameter(n).loaded}
+    shapes = sorted(trace.parameter(n).shape for n in fresh)
+    same = shapes == sorted(trace.parameter(n).shape for n in old)
+    return fresh if same and fresh else set()
+
+
+def unheld(trace: Trace) -> list[Unheld]:
+    """Parameters that were meant to train and that no optimizer holds."""
+    replaced = {n for s in stale(trace) for n in s.new}
+    alive = trained(trace)
+    out: dict[int, Unheld] = {}
+    for number, backwards in orphans(trace).items():
+        parameter = trace.parameter(number)
+        backward = backwards[-1]
+        if number in replaced or parameter.loaded or not _on_the_way(trace, backward, number, alive):
+            continue
+        optimizer = _responsible(trace, backward, number)
+        if optimizer is not None:
+            entry = out.setdefault(optimizer.id, Unheld(optimizer, backward, set()))
+            entry.parameters.add(number)
+    return list(out.values())
+
+
+def _on_the_way(trace: Trace, backward: Backward, number: int, alive: frozenset[int]) -> bool:
+    """Whether the parameter shares a chain with trained ones.
+
+    What only meets them in the loss (a target, a random network to predict) is meant to stay
+    fixed. A bare parameter, never the weight of a layer, was made trainable by hand.
+    """
+    assert backward.root is not None
+    graph = trace.graph
+    bare = True
+    for op in (graph[n] for n in graph.carriers(backward.root)):
+        direct = {found.parameter for _, found in graph.operands(op) if found.parameter is not None}
+        if number in direct and op.layer:
+            bare = False
+        if not op.layer and number not in direct:
+            continue
+        through = _reached(trace, op.inputs)
+        if direct & alive and number in through - direct:
+            return True
+        if number in direct and op.layer and trace.parameter(number).companions & set(trace.holders):
+            if through & alive - direct:
+                return True
+    return bare
+
+
+def _reached(trace: Trace, inputs: Iterable[object]) -> set[int]:
+    found: set[int] = set()
+    for operand in inputs:
+        found |= trace.graph.reach(operand.op)  # type: ignore[attr-defined]
+    return found
+
+
+def _responsible(trace: Trace, backward: Backward, number: int) -> Optimizer | None:
+    """Of the optimizers that consume this backward, the one that holds the parameter's companions."""
+    found = consumers(trace, backward)
+    near = trace.parameter(number).companions
+    return max(found, key=lambda o: len(near.intersection(o.parameters)), default=None)

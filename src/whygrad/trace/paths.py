@@ -1,0 +1,125 @@
+"""Why a parameter is not reached: the cheapest path from a loss to it, and what blocks it."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from whygrad.trace.graph import Graph, Input, Kind, Op, Region
+from whygrad.trace.terms import JOINS, SUMS
+
+RANDOM = frozenset(
+    {"randn", "randn_like", "rand", "rand_like", "normal", "normal_", "uniform_", "bernoulli", "bernoulli_"}
+    | {"multinomial", "poisson", "exponential_", "randint", "randint_like", "_standard_gamma"}
+)
+EXTREMES = frozenset({"min", "max", "minimum", "maximum", "fmin", "fmax", "where"})
+
+# What one blocker on a path costs. Accidental copies are likelier causes than cuts that people make
+# on purpose, and a discrete choice is the least likely to be what was meant to carry gradient.
+COSTS = {Kind.COPY: 1.0, Kind.LEAVE: 1.0, Kind.FLAG: 0.1, Kind.DETACH: 1.1, Kind.DISCRETE: 2.0}
+REGION_COSTS = {"user": 1.2, "sample": 1.3, "checkpoint": 1.0, "function": 1.0, "library": 3.0}
+INFERRED_COST = 0.3
+DEAREST = 3.5
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """From a loss (or a term) to a parameter, loss first."""
+
+    ops: tuple[int, ...]
+    cost: float
+    parameter: int
+    blockers: tuple[int, ...]
+    inferred: bool
+
+
+@dataclass(slots=True)
+class _Visit:
+    cost: float
+    previous: int | None
+    layered: bool
+    """A layer lies between here and the loss."""
+    inferred: bool
+
+
+def paths(graph: Graph, roots: Iterable[int], targets: frozenset[int], alive: frozenset[int]) -> dict[int, Path]:
+    """The cheapest plausible path to each target, where there is one.
+
+    `alive` are the parameters that training moves: where one operand of a product or of an error
+    carries gradient to them, the other operand is a constant on purpose.
+    """
+    visits: dict[int, _Visit] = {}
+    queue: list[tuple[float, int, int | None, bool, bool]] = [(0.0, -root, None, False, False) for root in roots]
+    heapq.heapify(queue)
+    found: dict[int, Path] = {}
+    while queue:
+        cost, negative, previous, layered, inferred = heapq.heappop(queue)
+        number = -negative
+        if number in visits or number not in graph.ops or cost > DEAREST:
+            continue
+        op = graph[number]
+        visits[number] = _Visit(cost, previous, layered, inferred)
+        if op.parameter is not None:
+            if op.parameter in targets:
+                path = _path(graph, visits, number, op.parameter)
+                if not _acting(graph, path):
+                    found[op.parameter] = path
+            continue
+        paid = cost + _toll(graph, op, graph.ops.get(previous) if previous is not None else None)
+        for operand in _followed(graph, op, layered, alive):
+            extra = INFERRED_COST if operand.inferred else 0.0
+            heapq.heappush(
+                queue, (paid + extra, -operand.op, number, layered or op.layer, inferred or operand.inferred)
+            )
+    return found
+
+
+def _toll(graph: Graph, op: Op, nearer_loss: Op | None) -> float:
+    """What it costs to cross this operation against a blocked gradient."""
+    if op.kind is Kind.COPY and any(graph[i.op].kind is Kind.LEAVE for i in op.inputs if i.op in graph.ops):
+        return 0.0
+    if op.kind is Kind.DETACH and nearer_loss is not None and nearer_loss.kind is Kind.LEAVE:
+        return 0.0
+    if op.kind in COSTS:
+        return COSTS[op.kind]
+    if op.region is None or op.requires_grad:
+        return 0.0
+    same = nearer_loss is not None and nearer_loss.region is not None and nearer_loss.region.id == op.region.id
+    return 0.0 if same else REGION_COSTS.get(op.region.by, 3.0)
+
+
+def _followed(graph: Graph, op: Op, layered: bool, alive: frozenset[int]) -> list[Input]:
+    """Operands worth following: values, and among the operands of a loss only what is not constant on purpose."""
+    values = [i for i in op.inputs if not i.selector and i.op in graph.ops]
+    weighing = not (layered or op.layer or op.name in SUMS or op.name in JOINS or op.name in EXTREMES)
+    if len(values) > 1 and weighing and not op.blocks:
+        carrying = [i for i in values if op.passes(i)]
+        if any(graph.reach(i.op) & alive for i in carrying):
+            return carrying
+    return values
+
+
+def _path(graph: Graph, visits: dict[int, _Visit], end: int, parameter: int) -> Path:
+    ops = [end]
+    visit = visits[end]
+    while visit.previous is not None:
+        ops.append(visit.previous)
+        visit = visits[visit.previous]
+    ops.reverse()
+    blockers = tuple(n for n in ops if graph[n].blocks)
+    return Path(tuple(ops), visits[end].cost, parameter, blockers, visits[end].inferred)
+
+
+def _acting(graph: Graph, path: Path) -> bool:
+    """Whether the path runs through an action that was drawn while gradient was off: a rollout."""
+    regions = [graph[n].region for n in path.blockers]
+    off = any(r is not None and r.by in ("user", "library") for r in regions)
+    return off and any(_draws(graph, graph[n]) for n in path.ops)
+
+
+def _draws(graph: Graph, op: Op) -> bool:
+    region: Region | None = op.region
+    if (region is not None and region.by == "sample") or op.name in RANDOM:
+        return True
+    return op.region is not None and any(found.name in RANDOM for _, found in graph.operands(op))

@@ -1,0 +1,29 @@
+"""An error that PyTorch raised, with what the trace knows about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from whygrad.trace.graph import Region
+from whygrad.trace.site import Site
+
+
+@dataclass(slots=True)
+class Raised:
+    """Facts only: the rules turn them into an explanation."""
+
+    code: str
+    message: str
+    type: str
+    site: Site | None
+    """Where it was raised: the operation or the backward call."""
+    culprit: Site | None = None
+    """The forward line that caused it, when the trace shows one."""
+    labels: list[tuple[Site, str]] = field(default_factory=list)
+    subject: str = ""
+    """The tensor concerned, in the user's words."""
+    detail: dict[str, str] = field(default_factory=dict)
+    region: Region | None = None
+    """Gradient recording was off when it was raised, switched off by this."""
+    backward: int | None = None
+    """The backward that failed, if it was one."""

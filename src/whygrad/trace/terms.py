@@ -1,0 +1,74 @@
+"""The additive terms of a loss, as the user summed them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whygrad.trace.graph import Graph, Kind, Op
+from whygrad.trace.site import Site
+
+SUMS = frozenset({"add", "sub", "rsub", "add_", "sub_", "__iadd__", "__isub__", "__rsub__", "__radd__"})
+SCALINGS = frozenset({"mul", "div", "true_divide", "mul_", "div_", "__rmul__", "__imul__", "__itruediv__", "__truediv__"})
+JOINS = frozenset({"stack", "cat", "concat", "hstack"})
+PASSING = frozenset(
+    {"neg", "mean", "sum", "nanmean", "reshape", "view", "squeeze", "unsqueeze", "flatten", "ravel"}
+    | {"clone", "to", "float", "double", "contiguous", "expand", "__neg__"}
+)
+MOST_TERMS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A summand of a loss; occurrences in a loop at one line are one term."""
+
+    ops: tuple[int, ...]
+    site: Site | None
+    """The whole summand as written; `ops` are what it comes down to behind scalings and means."""
+
+    @property
+    def op(self) -> int:
+        return self.ops[-1]
+
+    def reach(self, graph: Graph) -> frozenset[int]:
+        return frozenset().union(*(graph.reach(op) for op in self.ops))
+
+
+def terms(graph: Graph, root: int) -> list[Term]:
+    """Split the loss at its sums; the order is that of the source."""
+    groups: dict[object, list[int]] = {}
+    sites: dict[object, Site | None] = {}
+    seen: set[int] = set()
+    stack = [(root, root)]
+    while stack and len(groups) <= MOST_TERMS:
+        number, head = stack.pop()
+        if number in seen or number not in graph.ops:
+            continue
+        seen.add(number)
+        op = graph[number]
+        parts = _parts(graph, op)
+        numbers = [part for part in parts if graph[part].kind is Kind.LEAVE]
+        if numbers:  # Python numbers that make up one summand together: `x.item() * weight`
+            key: object = (op.site or number, "numbers")
+            groups.setdefault(key, []).extend(numbers)
+            sites[key] = graph[numbers[0]].site
+        if parts:
+            splits = op.name in SUMS or op.name in JOINS
+            stack.extend((part, part if splits else head) for part in reversed(parts) if part not in numbers)
+        else:
+            key = op.site or number
+            groups.setdefault(key, []).append(number)
+            sites[key] = graph[head].site
+    return [Term(tuple(ops), sites[key]) for key, ops in groups.items()]
+
+
+def _parts(graph: Graph, op: Op) -> list[int]:
+    """The operands that a sum, a scaling or a reduction passes through; nothing at a term."""
+    if op.blocks:
+        return []
+    values = [(operand, found) for operand, found in graph.operands(op) if not operand.selector]
+    if op.name in SUMS or op.name in PASSING or op.name in JOINS:
+        return [found.id for _, found in values]
+    if op.name in SCALINGS:
+        varying = [found.id for _, found in values if graph.depends(found.id)]
+        return varying if len(varying) == 1 else []
+    return []

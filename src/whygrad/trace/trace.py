@@ -1,0 +1,51 @@
+"""Everything the rules may look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from whygrad.trace.graph import Graph
+from whygrad.trace.ledger import Backward, Clear, Clip, Copy, Optimizer, Parameter, Step
+from whygrad.trace.raised import Raised
+
+
+@dataclass
+class Trace:
+    graph: Graph = field(default_factory=Graph)
+    parameters: list[Parameter] = field(default_factory=list)
+    optimizers: list[Optimizer] = field(default_factory=list)
+    backwards: list[Backward] = field(default_factory=list)
+    """Those of traced updates, in order."""
+    steps: list[Step] = field(default_factory=list)
+    clears: list[Clear] = field(default_factory=list)
+    clips: list[Clip] = field(default_factory=list)
+    copies: list[Copy] = field(default_factory=list)
+    raised: Raised | None = None
+    updates: int = 0
+    """Steps of the whole run, traced or not."""
+    traced_updates: int = 0
+    backward_calls: int = 0
+    limits: list[str] = field(default_factory=list)
+    """What could not be seen, in sentences."""
+
+    def parameter(self, number: int) -> Parameter:
+        return self.parameters[number]
+
+    def names(self, numbers: Iterable[int]) -> list[str]:
+        return [self.parameters[n].name for n in sorted(numbers)]
+
+    @cached_property
+    def holders(self) -> dict[int, list[Optimizer]]:
+        """Optimizers by the parameters they hold."""
+        out: dict[int, list[Optimizer]] = {}
+        for optimizer in self.optimizers:
+            for number in optimizer.parameters:
+                out.setdefault(number, []).append(optimizer)
+        return out
+
+    @cached_property
+    def rooted(self) -> list[Backward]:
+        """Backwards whose loss is in the shadow graph."""
+        return [b for b in self.backwards if b.root is not None and b.root in self.graph.ops]

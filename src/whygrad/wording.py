@@ -1,0 +1,73 @@
+"""Names and counts as a person would say them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from whygrad.source import expressions
+from whygrad.trace import Site, Trace
+
+MOST_NAMES = 3
+
+
+def groups(trace: Trace, numbers: Iterable[int]) -> list[str]:
+    """The fewest module names that cover exactly these parameters."""
+    wanted = {trace.parameters[n].name: trace.parameters[n].module for n in numbers}
+    everything = {p.name for p in trace.parameters}
+    out: list[str] = []
+    for name in sorted(wanted):
+        if any(_inside(name, group) for group in out):
+            continue
+        out.append(_widest(name, wanted[name], wanted.keys(), everything))
+    return list(dict.fromkeys(out))
+
+
+def _widest(name: str, module: str, wanted: Collection[str], everything: set[str]) -> str:
+    """The shortest prefix of a name, not above its module, under which every parameter is wanted."""
+    parts = name.split(".")
+    for length in range(max(1, len(module.split("."))), len(parts)):
+        prefix = ".".join(parts[:length])
+        if all(n in wanted for n in everything if _inside(n, prefix)):
+            return prefix
+    return name
+
+
+def _inside(name: str, prefix: str) -> bool:
+    return name == prefix or name.startswith((f"{prefix}.", f"{prefix}["))
+
+
+def listed(names: list[str]) -> str:
+    """`a`, `a and b`, `a, b and 4 more`."""
+    if len(names) > MOST_NAMES:
+        names = [*names[: MOST_NAMES - 1], f"{len(names) - MOST_NAMES + 1} more"]
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def whom(trace: Trace, numbers: Iterable[int]) -> str:
+    return listed(groups(trace, numbers))
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def of_them(trace: Trace, numbers: set[int] | frozenset[int]) -> str:
+    """`any of its 6 parameters`, `its only parameter`."""
+    single = len(groups(trace, numbers)) == 1
+    if len(numbers) == 1:
+        return "it"
+    return f"any of {'its' if single else 'their'} {len(numbers)} parameters"
+
+
+def verb(trace: Trace, numbers: Iterable[int], singular: str, several: str) -> str:
+    return singular if len(groups(trace, numbers)) == 1 else several
+
+
+def code(site: Site | None) -> str:
+    """A value by its variable or expression, in backquotes, or a stand-in where the source is not at hand."""
+    written = expressions.name(site)
+    return f"`{written}`" if written else "this expression"
+
+
+def where(site: Site | None) -> str:
+    return f"line {site.line}" if site is not None else "an unknown line"
