@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from whygrad.about import __version__
 
 if TYPE_CHECKING:
     from whygrad.explain import explain

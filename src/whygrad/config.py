@@ -66,7 +66,7 @@ def parse(table: Any, file: str) -> Config:
             raise ConfigError(f"{file}: unknown key {key!r} in [tool.whygrad]; known: {', '.join(sorted(known))}")
     ignore = table.get("ignore", [])
     if not isinstance(ignore, list) or not all(isinstance(code, str) for code in ignore):
-        raise ConfigError(f"{file}: ignore must be a list of codes such as [\"WG103\"]")
+        raise ConfigError(f'{file}: ignore must be a list of codes such as ["WG103"]')
     updates = table.get("updates", 5)
     if not isinstance(updates, int) or isinstance(updates, bool) or not 1 <= updates <= MOST_UPDATES:
         raise ConfigError(f"{file}: updates must be a whole number of at least 1, not {updates!r}")

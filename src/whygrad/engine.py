@@ -33,5 +33,6 @@ def _order(finding: Finding) -> tuple[bool, int, str, int, str]:
 def touched(trace: Trace) -> set[str]:
     """The user's files that took part."""
     sites = [op.site for op in trace.graph.ops.values()]
-    sites += [event.site for event in (*trace.backwards, *trace.steps, *trace.optimizers)]
+    sites += [backward.site for backward in trace.backwards]
+    sites += [optimizer.site for optimizer in trace.optimizers]
     return {site.file for site in sites if site is not None}

@@ -3,8 +3,87 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from whygrad.session import active
+
+if TYPE_CHECKING:
+    import torch
 
 
-def explain(loss: Any, target: Any) -> str:
-    raise NotImplementedError
+@dataclass(frozen=True)
+class Explanation:
+    """Which parameters a loss reaches by gradient, and what is known about the others."""
+
+    reached: tuple[str, ...]
+    missing: dict[str, str]
+    """Parameter to reason."""
+    has_graph: bool
+
+    def __bool__(self) -> bool:
+        return self.has_graph and not self.missing
+
+    def __str__(self) -> str:
+        total = len(self.reached) + len(self.missing)
+        if not self.has_graph:
+            head = f"the loss has no graph: gradient reaches 0 of {total} parameters"
+        else:
+            head = f"gradient reaches {len(self.reached)} of {total} parameters"
+        return "\n".join([head, *(f"  {name}: {reason}" for name, reason in self.missing.items())])
+
+    __repr__ = __str__
+
+
+def explain(loss: torch.Tensor, target: torch.nn.Module | Iterable[torch.Tensor]) -> Explanation:
+    """Ask of one loss which of these parameters it trains, before or after backward.
+
+    Inside `whygrad.watch()` the answer names the line that cut a path; elsewhere only autograd's
+    own graph can be read, which has no lines.
+    """
+    named = _named(target)
+    leaves = _leaves(loss)
+    reached = tuple(name for name, tensor in named.items() if id(tensor) in leaves)
+    lost = {name: tensor for name, tensor in named.items() if id(tensor) not in leaves}
+    lines = _lines(loss, lost) if lost else {}
+    missing = {name: lines.get(name) or _reason(tensor) for name, tensor in lost.items()}
+    return Explanation(reached, missing, loss.grad_fn is not None)
+
+
+def _named(target: Any) -> dict[str, torch.Tensor]:
+    if hasattr(target, "named_parameters"):
+        return dict(target.named_parameters())
+    tensors = [target] if hasattr(target, "grad_fn") else list(target)
+    return {f"parameter {index} {list(t.shape)}": t for index, t in enumerate(tensors)}
+
+
+def _leaves(loss: torch.Tensor) -> set[int]:
+    """Leaves that autograd's graph leads to; the graph keeps its shape after backward has freed its values."""
+    found: set[int] = set()
+    stack, seen = [loss.grad_fn], {loss.grad_fn}
+    while stack:
+        function = stack.pop()
+        variable = getattr(function, "variable", None)
+        if variable is not None:
+            found.add(id(variable))
+        for following, _ in getattr(function, "next_functions", ()):
+            if following is not None and following not in seen:
+                seen.add(following)
+                stack.append(following)
+    return found
+
+
+def _lines(loss: torch.Tensor, lost: dict[str, torch.Tensor]) -> dict[str, str]:
+    """What the watching, if it is on, knows about the missing ones."""
+    session = active()
+    if session is None or session.capture is None:
+        return {}
+    return session.capture.ask(loss, lost)
+
+
+def _reason(tensor: torch.Tensor) -> str:
+    if not tensor.requires_grad:
+        return "frozen (requires_grad is False)"
+    if active() is None:
+        return "no path in autograd's graph (use whygrad.watch() around the forward to see the line)"
+    return "the loss does not depend on it"

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-import whygrad
 from whygrad import config as configuration
 from whygrad import engine
+from whygrad.about import __version__
 from whygrad.report.build import build
 from whygrad.report.model import Report
 from whygrad.trace import Trace
@@ -69,7 +69,7 @@ class Session:
     def _finish(self, escaped: BaseException | None) -> Report:
         trace = self.capture.stop(escaped) if self.capture is not None else Trace()
         report = build(trace, engine.diagnose(trace, self.config))
-        report.whygrad = whygrad.__version__
+        report.whygrad = __version__
         torch = sys.modules.get("torch")
         report.framework = f"torch {torch.__version__}" if torch is not None else ""
         report.verdict = _verdict(trace, self.capture is not None)

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-import whygrad
+from whygrad.about import __version__
 from whygrad.cli import explain, report, rules, run
 
 EPILOG = """\
@@ -22,7 +22,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    top.add_argument("--version", action="version", version=f"whygrad {whygrad.__version__}")
+    top.add_argument("--version", action="version", version=f"whygrad {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for module in (run, report, explain, rules):
         module.add(commands)

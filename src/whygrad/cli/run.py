@@ -17,7 +17,9 @@ from whygrad.report import json
 from whygrad.report.model import Report
 
 WITH_VALUE = ("--json", "--updates", "--trace", "--fail-on", "--format", "--color")
-USAGE = "whygrad run [options] script.py [args…]\n       whygrad run [options] -m module [args…]\n       whygrad run [options] -c code [args…]"
+USAGE = """whygrad run [options] script.py [args…]
+       whygrad run [options] -m module [args…]
+       whygrad run [options] -c code [args…]"""
 
 
 def split(arguments: list[str]) -> tuple[list[str], list[str]]:

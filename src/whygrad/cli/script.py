@@ -73,7 +73,8 @@ def execute(script: Script, config: Config, *, full_traceback: bool = False) -> 
         print(f"whygrad: {message}", file=sys.stderr)
         return Outcome(2, Report(verdict=message))
     arrival = when_torch_arrives(lambda: session.start())
-    status, escaped, syntax = 0, None, False
+    status, syntax = 0, False
+    escaped: BaseException | None = None
     try:
         _RUNNERS[script.kind](script)
         _join_threads()
@@ -96,7 +97,7 @@ def execute(script: Script, config: Config, *, full_traceback: bool = False) -> 
         report.verdict = "the script has a syntax error and did not run."
     elif escaped is not None and not report.loud and not isinstance(escaped, KeyboardInterrupt):
         name = type(escaped).__name__
-        report.verdict = f"the script ended with {name}, which is not about gradients; nothing else was wrong up to there."
+        report.verdict = f"the script ended with {name}, which is not about gradients; up to there nothing was wrong."
     return Outcome(status, report)
 
 

@@ -6,9 +6,8 @@ import os
 import sys
 from types import TracebackType
 
-import whygrad
+from whygrad.about import HOME
 
-_OWN = os.path.dirname(os.path.abspath(whygrad.__file__)) + os.sep
 _AROUND = ("<frozen runpy>",)
 
 
@@ -29,7 +28,7 @@ def trimmed(traceback: TracebackType | None) -> TracebackType | None:
     kept: list[TracebackType] = []
     while traceback is not None:
         file = os.path.abspath(traceback.tb_frame.f_code.co_filename)
-        if not file.startswith(_OWN) and traceback.tb_frame.f_code.co_filename not in _AROUND:
+        if not file.startswith(HOME) and traceback.tb_frame.f_code.co_filename not in _AROUND:
             kept.append(traceback)
         traceback = traceback.tb_next
     out: TracebackType | None = None

@@ -64,7 +64,8 @@ def _losses(trace: Trace) -> list[LossRow]:
 def _loss(trace: Trace, backward: Backward) -> LossRow:
     op = trace.graph.ops.get(backward.root) if backward.root is not None else None
     members = _modules(trace)
-    trains, others = {}, {}
+    trains: dict[str, str] = {}
+    others: dict[str, str] = {}
     for module, numbers in members.items():
         reached = len(backward.deposits.intersection(numbers))
         if reached:
@@ -72,7 +73,7 @@ def _loss(trace: Trace, backward: Backward) -> LossRow:
         elif op is not None and trace.graph.depends(op.id).intersection(numbers):
             others[module] = _why_not(trace, numbers)
     steps = [s for s in trace.steps if any(backward.id in ids for ids in s.consumed.values())]
-    consumed = {}
+    consumed: dict[str, None] = {}
     for optimizer in consumers(trace, backward):
         site = next((s.site for s in reversed(steps) if s.optimizer == optimizer.id), None)
         consumed[f"{optimizer.name}.step" + (f" :{site.line}" if site is not None else "")] = None

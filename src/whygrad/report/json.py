@@ -87,7 +87,7 @@ def span(site: Site | None) -> dict[str, Any] | None:
 
 
 def _site(data: Any) -> Site | None:
-    return Site(**{**data}) if data is not None else None
+    return Site(**data) if data is not None else None
 
 
 def dumps(report: Report) -> str:
@@ -106,7 +106,7 @@ def load(file: Path) -> Report:
         raise ReportError(f"{file} is not a whygrad report")
     if not isinstance(data["version"], int) or data["version"] > VERSION:
         raise ReportError(
-            f"{file} was written by a newer whygrad (format {data['version']}, this one reads {VERSION}): upgrade whygrad"
+            f"{file} was written by a newer whygrad (format {data['version']}; this one reads {VERSION}): upgrade"
         )
     try:
         return _report(data)

@@ -1,4 +1,4 @@
-'''A value with history is copied into a new tensor, and the history stays behind.
+"""A value with history is copied into a new tensor, and the history stays behind.
 
 `torch.tensor(x)`, `as_tensor(list)`, `FloatTensor(...)`, `nn.Parameter(x)` and `Variable(x)` copy
 numbers. The copy is a new leaf: backward stops there and everything before it gets no gradient.
@@ -36,7 +36,7 @@ for _ in range(3):
     loss.backward()
     optimizer.step()
 ```
-'''
+"""
 
 from __future__ import annotations
 
@@ -75,8 +75,10 @@ def _copied(trace: Trace, cut: Cut) -> Finding:
 
 def _flagged(trace: Trace, cut: Cut) -> Finding:
     origin = cut.origin if cut.origin is not None and cut.origin.kind is not Kind.FLAG else None
-    lost = f"find what cut it: {wording.code(origin.site)} at {wording.where(origin.site)}" if origin else (
-        "remove the flag and repair what cut the loss"
+    lost = (
+        f"find what cut it: {wording.code(origin.site)} at {wording.where(origin.site)}"
+        if origin
+        else ("remove the flag and repair what cut the loss")
     )
     found = cutting.finding(
         trace,

@@ -1,4 +1,4 @@
-'''The only path of a value runs through Python or numpy and comes back as a constant.
+"""The only path of a value runs through Python or numpy and comes back as a constant.
 
 `.item()`, `float()`, `.tolist()`, `.numpy()` and `np.asarray` return numbers. Numbers have no
 history, so whatever is computed from them is a constant for autograd, however it returns.
@@ -35,7 +35,7 @@ for _ in range(3):
     optimizer.step()
     print(loss.item())
 ```
-'''
+"""
 
 from __future__ import annotations
 

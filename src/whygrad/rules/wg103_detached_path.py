@@ -1,4 +1,4 @@
-'''A `.detach()` or `.data` lies on the only path of parameters that should train.
+"""A `.detach()` or `.data` lies on the only path of parameters that should train.
 
 Detaching is right for targets, advantages and logs. On the value that is being trained it removes
 the gradient, silently when another part of the loss still has a graph.
@@ -34,7 +34,7 @@ for _ in range(3):
     loss.backward()
     optimizer.step()
 ```
-'''
+"""
 
 from __future__ import annotations
 

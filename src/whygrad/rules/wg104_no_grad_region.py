@@ -1,4 +1,4 @@
-'''The forward that the loss needs ran while gradient recording was switched off.
+"""The forward that the loss needs ran while gradient recording was switched off.
 
 Inside `torch.no_grad()`, `inference_mode()` or after `set_grad_enabled(False)` operations leave no
 history. That is right for acting and for targets; a helper written for acting and reused in the
@@ -48,7 +48,7 @@ for _ in range(3):
     loss.backward()
     optimizer.step()
 ```
-'''
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-'''A discrete choice lies on the only path: its result does not change smoothly with its input.
+"""A discrete choice lies on the only path: its result does not change smoothly with its input.
 
 `argmax`, `round`, `sign`, comparisons, integer casts and sampled indices have no useful gradient:
 it does not exist or is zero everywhere. As an index they are harmless; as a value in the loss they
@@ -37,7 +37,7 @@ for _ in range(3):
     loss.backward()
     optimizer.step()
 ```
-'''
+"""
 
 from __future__ import annotations
 
@@ -62,5 +62,5 @@ def check(trace: Trace) -> Iterator[Finding]:
             cut,
             here=f"a discrete choice: {cut.op.name}() passes {gives}",
             why="its result jumps instead of changing smoothly, so no gradient can come back through it.",
-            fix="put what was chosen into the loss (gathered value, log-probability), or use a straight-through estimate",
+            fix="put what was chosen into the loss (gathered value, log-probability), or a straight-through estimate",
         )

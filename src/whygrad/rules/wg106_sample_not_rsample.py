@@ -1,4 +1,4 @@
-'''`sample()` is used where the loss differentiates through the action.
+"""`sample()` is used where the loss differentiates through the action.
 
 `Distribution.sample()` runs without gradient. That is right for a score-function loss, which
 differentiates the log-probability. A pathwise loss (SAC, SVG, a critic or a model fed with the
@@ -40,7 +40,7 @@ for _ in range(3):
     loss.backward()
     optimizer.step()
 ```
-'''
+"""
 
 from __future__ import annotations
 

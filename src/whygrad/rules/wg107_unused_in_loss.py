@@ -1,4 +1,4 @@
-'''An optimizer holds parameters that no loss of its updates trains.
+"""An optimizer holds parameters that no loss of its updates trains.
 
 The parameters get no gradient because the loss does not depend on them, or only through a value
 that is constant on purpose (an advantage, a target). Typical: a critic without a value loss, a head
@@ -36,7 +36,7 @@ for _ in range(3):
     loss.backward()
     optimizer.step()
 ```
-'''
+"""
 
 from __future__ import annotations
 

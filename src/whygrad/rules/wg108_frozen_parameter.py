@@ -1,4 +1,4 @@
-'''An optimizer holds frozen parameters, and a loss that depends on them trains nothing else.
+"""An optimizer holds frozen parameters, and a loss that depends on them trains nothing else.
 
 Parameters with `requires_grad=False` never get a gradient. Freezing a part on purpose (a backbone,
 a reference model, the base of an adapter) is fine and stays silent here. It is an error when the
@@ -37,7 +37,7 @@ for _ in range(3):
     loss.backward()
     optimizer.step()
 ```
-'''
+"""
 
 from __future__ import annotations
 

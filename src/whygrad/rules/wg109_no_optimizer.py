@@ -1,4 +1,4 @@
-'''Trainable parameters get gradient, but no optimizer holds them.
+"""Trainable parameters get gradient, but no optimizer holds them.
 
 The loss reaches them and nobody steps: modules kept in a plain Python list are missing from
 `parameters()`, a shared encoder was forgotten, a head or an adapter was added after the optimizer
@@ -31,7 +31,7 @@ for _ in range(3):
     loss.backward()
     optimizer.step()
 ```
-'''
+"""
 
 from __future__ import annotations
 

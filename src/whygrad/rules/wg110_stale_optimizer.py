@@ -1,4 +1,4 @@
-'''The optimizer steps parameters that were replaced; the new ones collect gradient unused.
+"""The optimizer steps parameters that were replaced; the new ones collect gradient unused.
 
 An optimizer keeps the tensors it was given. Rebuilding a module, deep-copying it, unpickling it,
 flattening or wrapping its weights makes new tensors that the optimizer has never heard of.
@@ -31,7 +31,7 @@ for _ in range(3):
     loss.backward()
     optimizer.step()
 ```
-'''
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-'''A re-entrant checkpoint ran on inputs none of which requires grad, so everything inside it is cut.
+"""A re-entrant checkpoint ran on inputs none of which requires grad, so everything inside it is cut.
 
 `torch.utils.checkpoint.checkpoint(..., use_reentrant=True)` runs the block without recording and
 repeats it during backward; autograd only comes back for it if some *input* requires grad. With raw
@@ -35,7 +35,7 @@ for _ in range(3):
     loss.backward()
     optimizer.step()
 ```
-'''
+"""
 
 from __future__ import annotations
 

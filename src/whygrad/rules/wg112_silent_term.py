@@ -1,4 +1,4 @@
-'''One term of a summed loss reaches none of the parameters it depends on.
+"""One term of a summed loss reaches none of the parameters it depends on.
 
 The other terms keep their graph, so nothing raises and the weights move, only not because of this
 term. When the cut is one of the known kinds (WG101 to WG106, WG113) that code is reported instead;
@@ -31,7 +31,7 @@ for _ in range(3):
     loss.backward()
     optimizer.step()
 ```
-'''
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-'''A custom `autograd.Function` on the only path returns None or zeros for its input.
+"""A custom `autograd.Function` on the only path returns None or zeros for its input.
 
 The graph looks complete, but the function's own `backward` hands nothing on, so every parameter
 behind it stays without gradient.
@@ -52,7 +52,7 @@ for _ in range(3):
     loss.backward()
     optimizer.step()
 ```
-'''
+"""
 
 from __future__ import annotations
 

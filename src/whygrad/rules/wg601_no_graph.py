@@ -1,4 +1,4 @@
-'''Backward was called on a loss without any graph, and no cut explains it.
+"""Backward was called on a loss without any graph, and no cut explains it.
 
 PyTorch says "element 0 of tensors does not require grad and does not have a grad_fn". When the line
 that cut the graph is known, that finding (WG101 to WG106) leads and this error is attached to it.
@@ -21,7 +21,7 @@ loss = net(torch.randn(8, 4)).pow(2).mean()
 loss.backward()
 optimizer.step()
 ```
-'''
+"""
 
 from __future__ import annotations
 

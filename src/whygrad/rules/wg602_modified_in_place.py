@@ -1,4 +1,4 @@
-'''A value that backward needs was overwritten after the forward used it.
+"""A value that backward needs was overwritten after the forward used it.
 
 PyTorch says "one of the variables needed for gradient computation has been modified by an inplace
 operation". Autograd keeps inputs or outputs of some operations; `x += ...`, `x[...] = ...`, `relu_`
@@ -25,7 +25,7 @@ masked = probs * torch.tensor([0.0, 1.0])
 masked.pow(2).sum().backward()
 optimizer.step()
 ```
-'''
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-'''A second backward runs through a part of the graph that the first one has freed.
+"""A second backward runs through a part of the graph that the first one has freed.
 
 PyTorch says "Trying to backward through the graph a second time". Two losses share a forward, or a
 stored tensor (log-prob, hidden state, value) still hangs on the graph of an earlier update.
@@ -29,7 +29,7 @@ for _ in range(2):
     loss.backward()
     optimizer.step()
 ```
-'''
+"""
 
 from __future__ import annotations
 

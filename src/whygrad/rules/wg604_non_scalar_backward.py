@@ -1,4 +1,4 @@
-'''Backward was called on a tensor with more than one element.
+"""Backward was called on a tensor with more than one element.
 
 PyTorch says "grad can be implicitly created only for scalar outputs". A reduction is missing
 (`reduction="none"`, a per-sample loss) or a broadcast added a dimension.
@@ -22,7 +22,7 @@ loss = torch.nn.functional.mse_loss(net(torch.randn(8, 4)), torch.zeros(8, 1), r
 loss.mean().backward()
 optimizer.step()
 ```
-'''
+"""
 
 from __future__ import annotations
 

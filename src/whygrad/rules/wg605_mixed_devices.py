@@ -1,4 +1,4 @@
-'''An operation got operands that live on different devices.
+"""An operation got operands that live on different devices.
 
 PyTorch says "Expected all tensors to be on the same device". The usual forgotten one is a batch made
 by `torch.tensor(...)` on the CPU, a buffer, or a network that was moved after its copy was taken.
@@ -9,7 +9,7 @@ Move everything once, where it is created: `.to(device)`.
 net = Policy().to(device)
 obs = torch.as_tensor(obs, device=device)
 ```
-'''
+"""
 
 from __future__ import annotations
 

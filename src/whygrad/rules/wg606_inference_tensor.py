@@ -1,4 +1,4 @@
-'''A tensor made under `inference_mode` is used in a forward that needs gradient.
+"""A tensor made under `inference_mode` is used in a forward that needs gradient.
 
 PyTorch says "Inference tensors cannot be saved for backward". Tensors created under
 `torch.inference_mode()` can never take part in autograd, also outside of it.
@@ -24,7 +24,7 @@ with torch.no_grad():
 head(features).mean().backward()
 optimizer.step()
 ```
-'''
+"""
 
 from __future__ import annotations
 

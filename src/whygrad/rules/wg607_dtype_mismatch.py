@@ -1,4 +1,4 @@
-'''An operation got operands of different types, or an integer was asked for gradients.
+"""An operation got operands of different types, or an integer was asked for gradients.
 
 PyTorch says "mat1 and mat2 must have the same dtype", "expected scalar type Float but found Double"
 or "only Tensors of floating point dtype can require gradients". numpy makes float64 by default, and
@@ -27,7 +27,7 @@ loss = net(obs).mean()
 loss.backward()
 optimizer.step()
 ```
-'''
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-'''A parameter is changed in place while gradient recording is on.
+"""A parameter is changed in place while gradient recording is on.
 
 PyTorch says "a leaf Variable that requires grad is being used in an in-place operation". Updating
 weights by hand (`p += ...`, a soft target update) has to happen outside of autograd.
@@ -26,7 +26,7 @@ with torch.no_grad():
         t.mul_(0.99)
         t.add_(0.01 * p)
 ```
-'''
+"""
 
 from __future__ import annotations
 

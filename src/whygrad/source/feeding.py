@@ -32,9 +32,7 @@ class _Feeding:
     def __init__(self, file: str, module: ast.Module) -> None:
         self.file = file
         self.scopes = _scopes(file)
-        self.functions = {
-            n.name: n for n in ast.walk(module) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))
-        }
+        self.functions = {n.name: n for n in ast.walk(module) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
         self.seen: set[int] = set()
 
     def of(self, node: ast.expr) -> list[tuple[Site, bool]]:
@@ -111,9 +109,8 @@ def _attribute_definitions(module: ast.Module | None, attribute: str) -> Iterato
     for node in ast.walk(module) if module is not None else ():
         if isinstance(node, ast.Assign) and any(_is_self(t, attribute) for t in node.targets):
             yield node.value
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr in STORING and _is_self(node.func.value, attribute):
-                yield from node.args
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in STORING:
+            yield from node.args if _is_self(node.func.value, attribute) else ()
 
 
 def _binds(target: ast.AST, name: str) -> bool:

@@ -27,9 +27,7 @@ def _next_steps(trace: Trace, backward: Backward) -> set[int]:
     for step in trace.steps:
         if backward.order < step.order < again:
             first.setdefault(step.optimizer, step)
-    return {
-        number for number, step in first.items() if not _cleared(trace, number, backward.order, step.order)
-    }
+    return {number for number, step in first.items() if not _cleared(trace, number, backward.order, step.order)}
 
 
 def _cleared(trace: Trace, optimizer: int, start: int, end: int) -> bool:
@@ -38,8 +36,16 @@ def _cleared(trace: Trace, optimizer: int, start: int, end: int) -> bool:
 
 
 def trained(trace: Trace) -> frozenset[int]:
-    """Parameters for which some step found a gradient."""
-    return frozenset(p.id for p in trace.parameters if p.consumed)
+    """Parameters that training moves: some step found a gradient, or the script updates them by hand."""
+    return frozenset(p.id for p in trace.parameters if p.consumed) | by_hand(trace)
+
+
+def by_hand(trace: Trace) -> frozenset[int]:
+    """Parameters outside every optimizer that get gradient and are written to, not copied from others."""
+    deposited = {n for b in trace.backwards for n in b.deposits}
+    written = {n for c in trace.copies for n in c.into}
+    copied = {n for c in trace.copies if c.sources for n in c.into}
+    return frozenset((written & deposited) - copied - set(trace.holders))
 
 
 def missing(trace: Trace) -> frozenset[int]:
@@ -52,9 +58,7 @@ def missing(trace: Trace) -> frozenset[int]:
     return frozenset(
         p.id
         for p in trace.parameters
-        if p.id in stepping
-        and p.requires_grad
-        and (not p.consumed or (p.grad == "zero" and p.id not in reached))
+        if p.id in stepping and p.requires_grad and (not p.consumed or (p.grad == "zero" and p.id not in reached))
     )
 
 

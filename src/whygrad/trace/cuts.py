@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from whygrad.trace.consumption import consumers, frozen, missing, trained
+from whygrad.trace.consumption import by_hand, consumers, frozen, missing, trained
 from whygrad.trace.graph import Kind, Op
 from whygrad.trace.ledger import Backward
 from whygrad.trace.paths import Path, paths
@@ -34,10 +34,15 @@ class Cut:
 
 def cuts(trace: Trace) -> list[Cut]:
     """All cuts of the trace; parameters that die at one place share one cut."""
-    known = trace.__dict__.get("_cuts")
-    if known is None:
-        known = trace.__dict__["_cuts"] = _find(trace)
-    return known  # type: ignore[no-any-return]
+    if trace.known_cuts is None:
+        trace.known_cuts = _find(trace)
+    found: list[Cut] = trace.known_cuts
+    return found
+
+
+def cut_between(trace: Trace, backward: Backward, parameters: frozenset[int]) -> list[Cut]:
+    """What keeps one loss from these parameters, whatever any optimizer does."""
+    return list(_missing_cuts(trace, backward, parameters))
 
 
 def _find(trace: Trace) -> list[Cut]:
@@ -54,11 +59,16 @@ def _find(trace: Trace) -> list[Cut]:
 
 
 def _latest(trace: Trace) -> Iterable[Backward]:
-    """For each loss the traced backwards that tell most: the last two of every call site."""
-    by_site: dict[object, list[Backward]] = {}
+    """For each loss the traced backwards that tell most: its last two.
+
+    A loss is a call of backward together with the expression that made its value: several losses may
+    go through one helper that calls backward.
+    """
+    losses: dict[object, list[Backward]] = {}
     for backward in trace.rooted:
-        by_site.setdefault(backward.site, []).append(backward)
-    for group in by_site.values():
+        assert backward.root is not None
+        losses.setdefault((backward.site, trace.graph[backward.root].site), []).append(backward)
+    for group in losses.values():
         yield from group[-2:]
 
 
@@ -109,7 +119,7 @@ def _dead_terms(trace: Trace, backward: Backward, lost: frozenset[int], explaine
     held = frozenset(n for o in consumers(trace, backward) for n in o.parameters)
     still = frozen(trace)
     for term in terms(graph, backward.root):
-        if not held or term.reach(graph) & (held - still):
+        if not held or term.reach(graph) & ((held - still) | by_hand(trace)):
             continue
         found = paths(graph, term.ops, held, trained(trace) - lost)
         found = {n: p for n, p in found.items() if not _companion(trace, backward, p)}
@@ -129,9 +139,7 @@ def _companion(trace: Trace, backward: Backward, path: Path) -> bool:
     assert backward.root is not None
     graph = trace.graph
     carriers = graph.carriers(backward.root)
-    return any(
-        graph[n].kind is Kind.DETACH and any(i.op in carriers for i in graph[n].inputs) for n in path.blockers
-    )
+    return any(graph[n].kind is Kind.DETACH and any(i.op in carriers for i in graph[n].inputs) for n in path.blockers)
 
 
 def _cut(trace: Trace, backward: Backward, path: Path) -> Cut | None:
@@ -149,8 +157,7 @@ def _cut(trace: Trace, backward: Backward, path: Path) -> Cut | None:
     blockers = [graph[n] for n in path.blockers]
     op, origin = _primary(blockers)
     kind, site = _kind(op)
-    cut = Cut(kind, op, site, backward, {path.parameter}, path=path, inferred=path.inferred, origin=origin)
-    return cut
+    return Cut(kind, op, site, backward, {path.parameter}, path=path, inferred=path.inferred, origin=origin)
 
 
 def _undifferentiable(trace: Trace, path: Path) -> Op | None:

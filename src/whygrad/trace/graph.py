@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 
 from whygrad.trace.site import Site
 
 
-class Kind(str, Enum):
+class Kind(StrEnum):
     """What an operation does to the flow of gradient."""
 
     PARAMETER = "parameter"

@@ -66,7 +66,14 @@ def stale(trace: Trace) -> list[Stale]:
 
 
 def _replaces(trace: Trace, number: int, old: set[int]) -> bool:
-    return bool(old.intersection(trace.parameter(number).derived_from))
+    """Whether its first value came, by any number of copies, from one of the old parameters."""
+    ancestors: set[int] = set()
+    queue = [number]
+    while queue:
+        fresh = set(trace.parameter(queue.pop()).derived_from) - ancestors
+        ancestors |= fresh
+        queue.extend(fresh)
+    return bool(old & ancestors)
 
 
 def _same_shapes(trace: Trace, new: set[int], old: set[int]) -> set[int]:
@@ -112,9 +119,9 @@ def _on_the_way(trace: Trace, backward: Backward, number: int, alive: frozenset[
         through = _reached(trace, op.inputs)
         if direct & alive and number in through - direct:
             return True
-        if number in direct and op.layer and trace.parameter(number).companions & set(trace.holders):
-            if through & alive - direct:
-                return True
+        belongs = number in direct and op.layer and trace.parameter(number).companions & set(trace.holders)
+        if belongs and through & alive - direct:
+            return True
     return bare
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from whygrad.trace.graph import Graph
 from whygrad.trace.ledger import Backward, Clear, Clip, Copy, Optimizer, Parameter, Step
@@ -29,6 +30,8 @@ class Trace:
     backward_calls: int = 0
     limits: list[str] = field(default_factory=list)
     """What could not be seen, in sentences."""
+    known_cuts: Any = field(default=None, repr=False)
+    """The answer of `whygrad.trace.cuts`, kept because many rules ask."""
 
     def parameter(self, number: int) -> Parameter:
         return self.parameters[number]

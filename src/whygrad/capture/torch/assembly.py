@@ -32,7 +32,7 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
     ]
     trace = Trace(
         capture.extraction.graph,
-        [_parameter(known) for known in capture.parameters.known_list],
+        parameters_of(capture),
         optimizers,
         protocol.backwards,
         protocol.steps,
@@ -47,6 +47,10 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
     )
     _held_counts(trace)
     return trace
+
+
+def parameters_of(capture: Capture) -> list[Parameter]:
+    return [_parameter(known) for known in capture.parameters.known_list]
 
 
 def _chained(escaped: BaseException | None, error: BaseException | None) -> bool:

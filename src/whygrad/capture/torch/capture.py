@@ -11,7 +11,7 @@ import torch
 import torch.overrides
 
 from whygrad.capture.torch import frames, raising
-from whygrad.capture.torch.assembly import assemble
+from whygrad.capture.torch.assembly import assemble, parameters_of
 from whygrad.capture.torch.entrances import Entrances, sources
 from whygrad.capture.torch.extraction import Extraction
 from whygrad.capture.torch.guard import Guard
@@ -25,6 +25,7 @@ from whygrad.capture.torch.shadow import Node, Shadow
 from whygrad.capture.torch.window import Window
 from whygrad.source import expressions
 from whygrad.trace import Backward, Trace
+from whygrad.trace.cuts import Cut, cut_between
 
 Tensor = torch.Tensor
 MOST_ROOTS = 4
@@ -111,6 +112,7 @@ class Capture:
         self.protocol.patch_window(self._during)
         self.mode.paused = 0
         self._calls_at_backward = self.mode.calls
+        self._roots.clear()
         self.mode.__enter__()
 
     def _close(self) -> None:
@@ -138,8 +140,9 @@ class Capture:
             self.protocol.backward_calls, site, None, self._loss_name(site, root), how=how, order=self.protocol.tick()
         )
         backward.library = frames.site(*inner) if inner is not None and code is not None else None
-        count = self._roots.get(site, 0)
-        self._roots[site] = count + 1
+        loss = (site, root.code, root.lasti) if root is not None else site
+        count = self._roots.get(loss, 0)
+        self._roots[loss] = count + 1
         keep = root is not None and (count < MOST_ROOTS or count & (count - 1) == 0)
         if count < 2:
             self.naming.look(frame)
@@ -213,12 +216,27 @@ class Capture:
         if not closure:
             self.mode.paused += 1
 
-    def _after_step(self, held: Held) -> None:
+    def _after_step(self) -> None:
         if not self._tracing:
             return
         self.mode.paused = 0
         if self.window.should_close(self.mode.calls - self._calls_at_backward):
             self._close()
+
+    def ask(self, loss: Tensor, lost: dict[str, Tensor]) -> dict[str, str]:
+        """Why this one loss does not reach these parameters, as far as the window saw it."""
+        root = self.shadow.get(loss)
+        numbers = {found.number: name for name, t in lost.items() if (found := self.parameters.find(t)) is not None}
+        if root is None or not numbers:
+            return {}
+        self.mode.paused += 1
+        try:
+            backward = Backward(0, None, self.extraction.take(root))
+            trace = Trace(self.extraction.graph, parameters_of(self))
+            found_cuts = cut_between(trace, backward, frozenset(numbers))
+        finally:
+            self.mode.paused -= 1
+        return {numbers[n]: said(cut) for cut in found_cuts for n in cut.parameters if n in numbers}
 
     # -- other events
 
@@ -254,6 +272,11 @@ class Capture:
             known.companions = frozenset(k.number for k in found if k is not None) - {number}
 
 
+def said(cut: Cut) -> str:
+    """One line for a debugger."""
+    return f"cut at {cut.site} by {expressions.text(cut.site) or cut.op.name} ({cut.kind})"
+
+
 def _initialising(node: Node) -> bool:
     return node.name in ("uniform_", "normal_", "zero_", "fill_", "trunc_normal_", "orthogonal_") and not any(
         operand.parameter is None for operand, _, _ in node.inputs[1:]
@@ -270,5 +293,3 @@ def _remove(mode: ShadowMode) -> None:
         above.append(top)
     for other in reversed(above):
         torch.overrides._push_mode(other)
-
-

@@ -45,6 +45,7 @@ class Extraction:
                 self.truncated = True
                 break
             op = self.graph.add(self._op(node))
+            _as_constructor(op)
             queue.extend(operand for operand, _, _ in node.inputs)
             if node.constant and op.site is not None:
                 queue.extend(self._link_constants(node, op))
@@ -102,17 +103,16 @@ class Extraction:
         out: dict[float, Node] = {}
         with torch._C.DisableTorchFunction(), torch.no_grad():
             for node, tensor in self.shadow.living():
-                if node.requires_grad and node.parameter is None and tensor.numel() in range(1, LARGEST):
-                    if tensor.is_floating_point() and tensor.device.type == "cpu" and not tensor.is_sparse:
-                        value = float(tensor.detach().reshape(-1)[0])
-                        if telling(value):
-                            out.setdefault(value, node)
+                if node.requires_grad and node.parameter is None and _readable(tensor):
+                    value = float(tensor.detach().reshape(-1)[0])
+                    if telling(value):
+                        out.setdefault(value, node)
         return out
 
     def _link_by_value(self, node: Node, op: Op, values: dict[float, Node]) -> list[Node]:
         """A tensor built behind our back from tensors: `torch.FloatTensor(log_probs)`."""
         tensor = node.ref() if node.ref is not None else None
-        if tensor is None or not values or tensor.numel() not in range(1, LARGEST) or tensor.device.type != "cpu":
+        if tensor is None or not values or not _readable(tensor):
             return []
         with torch._C.DisableTorchFunction(), torch.no_grad():
             found = [values.get(v) for v in tensor.detach().reshape(-1)[:16].tolist()]
@@ -128,6 +128,20 @@ class Extraction:
             for _, op in self.graph.operands(user):
                 if op.name == "Tensor" and op.kind is Kind.COPY and op.site is None:
                     op.site = _constructor(user.site) or user.site
+
+
+def _readable(tensor: torch.Tensor) -> bool:
+    """Small, and where reading it waits for no device."""
+    near = tensor.is_floating_point() and tensor.device.type == "cpu" and tensor.layout == torch.strided
+    return near and 0 < tensor.numel() < LARGEST
+
+
+def _as_constructor(op: Op) -> None:
+    """`torch.FloatTensor([a, b])` reads tensors out one by one: to the user that is one copy."""
+    if op.kind is Kind.LEAVE and op.name in ("__float__", "item", "__index__", "__int__"):
+        called = expressions.text(op.site).split("(")[0]
+        if called.endswith("Tensor"):
+            op.kind, op.name = Kind.COPY, called.removeprefix("torch.")
 
 
 def _constructor(user: Site | None) -> Site | None:

@@ -8,14 +8,13 @@ from types import CodeType, FrameType
 
 import torch
 
-import whygrad
+from whygrad.about import HOME
 from whygrad.source import positions
 from whygrad.trace import Site
 
 USER, LIBRARY, TORCH, OWN = 3, 2, 1, 0
 
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
-_OWN = os.path.dirname(os.path.abspath(whygrad.__file__)) + os.sep
 _STDLIB = tuple(os.path.abspath(sysconfig.get_paths()[k]) + os.sep for k in ("stdlib", "platstdlib"))
 _kinds: dict[str, int] = {}
 
@@ -35,7 +34,7 @@ def _classify(file: str) -> int:
     if file.startswith("<") and not file.startswith(("<string>", "<ipython", "<stdin>")):
         return TORCH if "torch" in file or "eval" in file else LIBRARY
     path = os.path.abspath(file)
-    if path.startswith(_OWN):
+    if path.startswith(HOME):
         return OWN
     if path.startswith(_TORCH):
         return TORCH

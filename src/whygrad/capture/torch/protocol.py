@@ -66,7 +66,7 @@ class Protocol:
         self.before_backward: Callable[[FrameType, list[Tensor], str], Any] = lambda *_: None
         self.after_backward: Callable[[Any, Exception | None], None] = lambda *_: None
         self.before_step: Callable[[Held, bool, FrameType], None] = lambda *_: None
-        self.after_step: Callable[[Held], None] = lambda *_: None
+        self.after_step: Callable[[], None] = lambda: None
 
     def tick(self) -> int:
         self.order += 1
@@ -191,8 +191,8 @@ class Protocol:
             if tensor.requires_grad and not known.wanted:
                 known.wanted = True
 
-    def _post_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        self.guard(lambda: self.after_step(self._held[id(optimizer)]), "step")
+    def _post_step(self, *_: Any) -> None:
+        self.guard(self.after_step, "step")
 
     # -- only while tracing: the rest of the protocol
 
@@ -204,9 +204,7 @@ class Protocol:
         for owner, read in ((torch.optim.Optimizer, _optimizer_tensors), (torch.nn.Module, _module_tensors)):
             original = owner.zero_grad
 
-            def zero_grad(
-                holder: Any, *args: Any, _original: Any = original, _read: Any = read, **kwargs: Any
-            ) -> Any:
+            def zero_grad(holder: Any, *args: Any, _original: Any = original, _read: Any = read, **kwargs: Any) -> Any:
                 result = _original(holder, *args, **kwargs)
                 frame = sys._getframe(1)
                 self.guard(lambda: self.cleared(_read(holder), frame), "zero_grad")

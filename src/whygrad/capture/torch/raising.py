@@ -75,9 +75,7 @@ class Errors:
         self.raised = Raised(code, str(error).split("\n")[0], type(error).__name__, site)
         return self.raised
 
-    def in_backward(
-        self, error: Exception, backward: Backward, root: Node | None, region: OpenRegion | None
-    ) -> None:
+    def in_backward(self, error: Exception, backward: Backward, root: Node | None, region: OpenRegion | None) -> None:
         code = code_of(error)
         if code is None:
             return
@@ -107,7 +105,7 @@ class Errors:
         if code is None:
             return
         raised = self._set(code, error, frames.user_site(frame))
-        tensors = [a for a in _tensors(args)]
+        tensors = _tensors(args)
         nodes = [recorder.shadow.get(t) or recorder.node_of(t) for t in tensors]
         raised.detail["operation"] = name
         if code == "WG606":
@@ -128,13 +126,15 @@ class Errors:
         for tensor, node in zip(tensors, nodes, strict=True):
             if not tensor.is_inference():
                 continue
+            while node.region is None and node.inputs:  # A view taken outside is an inference tensor too.
+                node = node.inputs[0][0]
             raised.subject = expressions.name(_site(node))
             if node.region is not None:
                 raised.culprit = node.region.freeze().site
                 made = _site(node)
                 if made is not None:
                     raised.labels.append((made, "this tensor was created inside it"))
-            return
+                return
 
     def _modified(self, raised: Raised, text: str, root: Node) -> None:
         """Find the value that was changed after an operation had kept it for its backward."""
@@ -254,5 +254,3 @@ def _tensors(args: Any) -> list[torch.Tensor]:
         elif isinstance(value, (list, tuple)):
             out.extend(_tensors(value))
     return out
-
-

@@ -15,7 +15,7 @@ from whygrad.capture.torch.guard import Guard
 from whygrad.capture.torch.parameters import Parameters
 from whygrad.capture.torch.regions import Regions
 from whygrad.capture.torch.shadow import Node, Shadow
-from whygrad.capture.torch.vocabulary import ARITHMETIC, CASTS, KINDS, Role, role
+from whygrad.capture.torch.vocabulary import ALIASING, ARITHMETIC, CASTS, KINDS, Role, role
 from whygrad.trace import Kind
 
 Tensor = torch.Tensor
@@ -39,7 +39,7 @@ class Recorder:
         if kind is Role.COMPUTE:
             self._compute(name, Kind.COMPUTE, args, kwargs, out, frame)
         elif kind is Role.IN_PLACE:
-            self._in_place(name, args, kwargs, out, frame)
+            self._in_place(name, args, kwargs, frame)
         elif kind is Role.LEAVE:
             self._leave(name, args, out, frame)
         elif kind is Role.COPY:
@@ -136,7 +136,7 @@ class Recorder:
         known.created = known.stack[0] if known.stack else None
         node.parameter, node.kind = known.number, Kind.PARAMETER
 
-    def _in_place(self, name: str, args: Any, kwargs: Any, out: Any, frame: FrameType) -> None:
+    def _in_place(self, name: str, args: Any, kwargs: Any, frame: FrameType) -> None:
         target = args[0] if args else None
         if isinstance(target, (list, tuple)):  # _foreach_*_: a bulk update, of parameters as a rule
             self._foreach(name, args, target, frame)
@@ -157,7 +157,7 @@ class Recorder:
         others = args[1] if len(args) > 1 and isinstance(args[1], (list, tuple)) else [None] * len(targets)
         for target, other in zip(targets, others, strict=False):
             if isinstance(target, Tensor):
-                self._in_place(name, (target, other), {}, target, frame)
+                self._in_place(name, (target, other), {}, frame)
 
     def _through_view(self, base: Tensor, node: Node) -> Node:
         """Writing into a view writes into its base."""
@@ -170,8 +170,10 @@ class Recorder:
 
     def _replace(self, tensor: Tensor, node: Node) -> None:
         before = self.shadow.get(tensor)
-        if before is not None:
+        while before is not None:
             before.overwritten = node
+            shares = before.name in ALIASING and before.inputs
+            before = before.inputs[0][0] if shares else None
         self.shadow.put(tensor, node)
 
     def _leave(self, name: str, args: Any, out: Any, frame: FrameType) -> None:

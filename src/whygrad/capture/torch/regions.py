@@ -112,7 +112,7 @@ class Regions(threading.local):
             switch(enabled)
             self.enter(id(owner), not enabled, how, sys._getframe(1))
 
-        def leave(owner: Any, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        def leave(owner: Any, *_: Any) -> None:
             switch(owner.prev)
             self.leave(id(owner))
 

@@ -27,10 +27,10 @@ class Role(Enum):
 
 QUERIES = frozenset(
     """size dim ndimension numel nelement stride storage_offset data_ptr element_size is_contiguous is_floating_point
-    is_complex is_inference is_nonzero is_same_size is_set_to is_shared is_pinned is_signed get_device type_as_query
-    __len__ __repr__ __str__ __format__ __hash__ __dir__ __contains__ __bool__ __reversed__query _is_all_true
+    is_complex is_inference is_nonzero is_same_size is_set_to is_shared is_pinned is_signed get_device
+    __len__ __repr__ __str__ __format__ __hash__ __dir__ __contains__ __bool__ _is_all_true
     _is_any_true backward register_hook register_post_accumulate_grad_hook retain_grad storage untyped_storage
-    _typed_storage __reduce_ex__ __deepcopy__query _set_grad_enabled set_grad_enabled is_grad_enabled
+    _typed_storage __reduce_ex__ _set_grad_enabled set_grad_enabled is_grad_enabled
     is_inference_mode_enabled allclose equal result_type can_cast has_names _version _is_view names
     share_memory_ pin_memory set_ _has_compatible_shallow_copy_type is_tensor is_storage broadcast_shapes
     get_default_dtype set_default_dtype manual_seed seed initial_seed get_rng_state set_rng_state
@@ -40,15 +40,23 @@ QUERIES = frozenset(
 FACTORIES = frozenset(
     """zeros ones empty full rand randn randint randperm arange linspace logspace eye zeros_like ones_like empty_like
     full_like rand_like randn_like randint_like new_zeros new_ones new_empty new_full empty_strided tril_indices
-    triu_indices bartlett_window hann_window one_hot_like""".split()
+    triu_indices bartlett_window hann_window""".split()
 )
 COPIES = frozenset({"tensor", "as_tensor", "asarray", "scalar_tensor", "new_tensor", "from_numpy", "frombuffer"})
 DEPARTURES = frozenset({"item", "tolist", "numpy", "__array__", "__float__", "__int__", "__index__", "__complex__"})
+AUGMENTED = frozenset(
+    """__iadd__ __isub__ __imul__ __itruediv__ __ifloordiv__ __imod__ __ipow__ __iand__ __ior__ __ixor__
+    __ilshift__ __irshift__ __idiv__ __imatmul__""".split()
+)
 STEPPED = frozenset(
     """round sign floor ceil trunc fix sgn heaviside floor_divide __floordiv__ round_ sign_ floor_ ceil_ trunc_
-    bucketize searchsorted""".split()
+    bucketize searchsorted bernoulli bernoulli_ poisson binomial one_hot""".split()
 )
-DRAWS = frozenset({"multinomial", "bernoulli", "poisson", "binomial"})
+ALIASING = frozenset(
+    """detach view squeeze unsqueeze expand expand_as T mT transpose permute narrow select __getitem__ unfold
+    view_as movedim swapaxes unbind split chunk flatten reshape""".split()
+)
+"""Results that share memory with their operand, as a rule: writing to one changes the other."""
 CASTS = frozenset({"to", "type", "float", "double", "half", "bfloat16", "type_as"})
 ARITHMETIC = frozenset(
     """add sub rsub mul div true_divide pow mse_loss l1_loss smooth_l1_loss huber_loss __rsub__ __radd__ __rmul__
@@ -97,9 +105,9 @@ def _decide(func: Callable[..., Any]) -> tuple[Role, str]:
 
 
 def _in_place(name: str) -> bool:
-    return (name.endswith("_") and not name.endswith("__")) or name == "__setitem__" or (
-        name.startswith("__i") and name.endswith("__") and name not in ("__invert__", "__index__", "__init__", "__int__")
-    )
+    if name.endswith("__"):
+        return name == "__setitem__" or name in AUGMENTED
+    return name.endswith("_")
 
 
 def _getter(func: Callable[..., Any]) -> tuple[Role, str]:
