@@ -40,9 +40,7 @@ def consequence(trace: Trace, cut: Cut) -> str:
         term = wording.code(cut.term.site)
         return f"the term {term} of {cut.backward.name} does not train {who}; only other terms do"
     learning = wording.verb(trace, cut.parameters, "is", "are")
-    loss = "no loss" if len(trace.rooted) > 1 else cut.backward.name
-    reaches = "reaches" if loss == "no loss" else "does not reach"
-    return f"{who} {learning} not learning; {loss} {reaches} {wording.of_them(trace, cut.parameters)}"
+    return f"{who} {learning} not learning; no loss reaches {wording.of_them(trace, cut.parameters)}"
 
 
 def labels(trace: Trace, cut: Cut) -> list[Label]:

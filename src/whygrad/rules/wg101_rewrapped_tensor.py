@@ -44,11 +44,13 @@ from collections.abc import Iterator
 
 from whygrad import cutting, wording
 from whygrad.finding import Finding
+from whygrad.source import expressions
 from whygrad.trace import Kind, Trace
 from whygrad.trace.cuts import Cut
 
 CODE = "WG101"
 NAME = "rewrapped-tensor"
+WRITTEN = {"Parameter": "nn.Parameter", "Variable": "Variable", "new_tensor": "new_tensor"}
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -57,20 +59,26 @@ def check(trace: Trace) -> Iterator[Finding]:
 
 
 def _copied(trace: Trace, cut: Cut) -> Finding:
-    several = len(cut.op.inputs) > 1
-    fix = "use torch.stack (or torch.cat) on the tensors" if several else "use the tensor itself, without the copy"
+    call = WRITTEN.get(cut.op.name, f"torch.{cut.op.name}")
     found = cutting.finding(
         trace,
         CODE,
         NAME,
         cut,
         here="the graph ends here: a new leaf without history",
-        why=f"{cut.op.name}() copies the numbers and drops the history; gradient cannot pass a copy.",
-        fix=fix,
+        why=f"{call}() copies the numbers and drops the history; gradient cannot pass a copy.",
+        fix=_fix(cut),
     )
     if cut.op.requires_grad:
         found.not_a_fix = "requires_grad=True on the copy: it only silences PyTorch's error"
     return found
+
+
+def _fix(cut: Cut) -> str:
+    if cut.site is not None and expressions.replaces_itself(cut.site):
+        return f"delete line {cut.site.line}"
+    several = len(cut.op.inputs) > 1
+    return "use torch.stack (or torch.cat) on the tensors" if several else "use the tensor itself, without the copy"
 
 
 def _flagged(trace: Trace, cut: Cut) -> Finding:

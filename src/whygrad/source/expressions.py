@@ -100,6 +100,14 @@ def name(site: Site | None) -> str:
     return text(site)
 
 
+def replaces_itself(site: Site) -> bool:
+    """`x = f(x, …)`: the statement only swaps a variable for a copy of itself."""
+    node, call = statement(site), at(site)
+    if not isinstance(node, ast.Assign) or node.value is not call or not isinstance(call, ast.Call) or not call.args:
+        return False
+    return [ast.unparse(t) for t in node.targets] == [ast.unparse(call.args[0])]
+
+
 def receiver(site: Site | None) -> str:
     """`loss` in `loss.backward()`, and the first argument in `accelerator.backward(loss)`."""
     node = at(site) if site is not None else None

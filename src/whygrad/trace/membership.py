@@ -59,8 +59,11 @@ def stale(trace: Trace) -> list[Stale]:
     for optimizer in trace.optimizers:
         old = {n for n in optimizer.parameters if trace.parameter(n).absent and trace.parameter(n).requires_grad}
         replaced = {n for n in new if _replaces(trace, n, old)} or _same_shapes(trace, set(new), old)
-        if optimizer.steps and old and replaced:
-            backward = new[min(replaced)][-1]
+        if not (optimizer.steps and old and replaced):
+            continue
+        backward = new[min(replaced)][-1]
+        assert backward.root is not None
+        if not old & trace.graph.depends(backward.root):
             out.append(Stale(optimizer, backward, old, replaced))
     return out
 

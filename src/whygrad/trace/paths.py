@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from whygrad.trace.graph import Graph, Input, Kind, Op, Region
-from whygrad.trace.terms import JOINS, SUMS
+from whygrad.trace.terms import JOINS, SCALINGS, SUMS
 
 RANDOM = frozenset(
     {"randn", "randn_like", "rand", "rand_like", "normal", "normal_", "uniform_", "bernoulli", "bernoulli_"}
@@ -122,4 +122,5 @@ def _draws(graph: Graph, op: Op) -> bool:
     region: Region | None = op.region
     if (region is not None and region.by == "sample") or op.name in RANDOM:
         return True
-    return op.region is not None and any(found.name in RANDOM for _, found in graph.operands(op))
+    noisy = op.name in SUMS or op.name in SCALINGS
+    return noisy and op.region is not None and any(found.name in RANDOM for _, found in graph.operands(op))

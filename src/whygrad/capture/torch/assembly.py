@@ -42,7 +42,7 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
         capture.errors.raised if _chained(escaped, capture.errors.error) else None,
         protocol.updates,
         capture.traced_updates,
-        protocol.backward_calls,
+        capture.differentiating.calls,
         _limits(capture),
     )
     _held_counts(trace)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 import torch
 import torch.overrides
 
-from whygrad.capture.torch import frames, raising
+from whygrad.capture.torch import frames, raising, warned
 from whygrad.capture.torch.assembly import assemble, parameters_of
+from whygrad.capture.torch.differentiating import Differentiating
 from whygrad.capture.torch.entrances import Entrances, sources
 from whygrad.capture.torch.extraction import Extraction
 from whygrad.capture.torch.guard import Guard
@@ -30,9 +31,6 @@ from whygrad.trace.cuts import Cut, cut_between
 Tensor = torch.Tensor
 MOST_ROOTS = 4
 """Losses kept in the graph per backward site; the first ones and then the latest."""
-
-
-Located = tuple[CodeType | None, int, frames.Place | None]
 
 
 @dataclass(frozen=True)
@@ -69,8 +67,8 @@ class Capture:
         self.mode.on_error = self._op_raised
         self.protocol = Protocol(self.parameters, self.guard)
         self.protocol.tracing = lambda: self.recording
-        self.protocol.before_backward = self._before_backward
-        self.protocol.after_backward = self._after_backward
+        self.settled: set[tuple[int, int]] = set()
+        self.differentiating = Differentiating(self.guard, self.settled)
         self.protocol.before_step = self._before_step
         self.protocol.after_step = self._after_step
         self.entrances = Entrances(self.recorder, self.guard, lambda: self.recording)
@@ -82,6 +80,7 @@ class Capture:
         self._calls_at_backward = 0
         self._roots: dict[Any, int] = {}
         self.traced_updates = 0
+        self._backwards = 0
 
     @property
     def recording(self) -> bool:
@@ -89,6 +88,7 @@ class Capture:
 
     def start(self) -> None:
         self.regions.patch(self._always)
+        self.differentiating.patch(self._always, self._before_backward, self._after_backward)
         self.protocol.patch_always(self._always)
         self.entrances.patch_parameters(self._always)
         if self.window.open:
@@ -109,16 +109,19 @@ class Capture:
             return
         self._tracing = self.window.open = True
         self.entrances.patch(self._during)
+        warned.patch(self._during)
         self.protocol.patch_window(self._during)
         self.mode.paused = 0
         self._calls_at_backward = self.mode.calls
         self._roots.clear()
+        self.settled.clear()
+        self.protocol.attentive = True
         self.mode.__enter__()
 
     def _close(self) -> None:
         if not self._tracing:
             return
-        self._tracing = self.window.open = False
+        self._tracing = self.window.open = self.protocol.attentive = False
         self._during.undo()
         _remove(self.mode)
         self.mode.paused = 1
@@ -126,18 +129,20 @@ class Capture:
 
     # -- backward
 
-    def _before_backward(self, frame: FrameType, roots: list[Tensor], how: str) -> _Pending | Located:
-        self.protocol.backward_calls += 1
+    def _before_backward(self, frame: FrameType, roots: list[Tensor], how: str) -> _Pending | None:
         code, lasti, inner = frames.locate(frame)
         unseen = self.window.backward((id(code), lasti))
         if not self._tracing:
             if self.window.should_open(self.protocol.updates, unseen, False):
                 self._open()
-            return (code, lasti, inner)
+            else:
+                self.settled.add((id(frame.f_code), frame.f_lasti))
+            return None
+        self._backwards += 1
         site = frames.site(code, lasti, inner)
         root = self.shadow.get(roots[0]) if roots else None
         backward = Backward(
-            self.protocol.backward_calls, site, None, self._loss_name(site, root), how=how, order=self.protocol.tick()
+            self._backwards, site, None, self._loss_name(site, root), how=how, order=self.protocol.tick()
         )
         backward.library = frames.site(*inner) if inner is not None and code is not None else None
         loss = (site, root.code, root.lasti) if root is not None else site
@@ -156,12 +161,12 @@ class Capture:
             written = expressions.name(frames.site(root.code, root.lasti, root.inner))
         return written or "loss"
 
-    def _after_backward(self, pending: _Pending | Located | None, error: Exception | None) -> None:
-        if not isinstance(pending, _Pending):
-            if pending is not None and error is not None:
-                site = frames.site(*pending)
-                untraced = Backward(self.protocol.backward_calls, site, None, self._loss_name(site, None))
-                self.errors.in_backward(error, untraced, None, self.regions.current())
+    def _after_backward(self, pending: _Pending | FrameType, error: Exception | None) -> None:
+        if not isinstance(pending, _Pending):  # Not traced, but it raised.
+            assert error is not None
+            site = frames.user_site(pending)
+            untraced = Backward(0, site, None, self._loss_name(site, None))
+            self.errors.in_backward(error, untraced, None, self.regions.current())
             return
         backward = pending.backward
         self.mode.paused = max(0, self.mode.paused - 1)

@@ -20,8 +20,8 @@ from whygrad.trace import Backward, Clear, Clip, Copy, Site, Step
 
 Tensor = torch.Tensor
 MOST_EVENTS = 4000
-ALWAYS_CHECKED = 100
-CHEAP_LOOK = 32
+ALWAYS_CHECKED = 64
+CHEAP_LOOK = 8
 """Parameters whose gradients are looked at per step on average, once training has settled."""
 
 
@@ -39,8 +39,9 @@ class Held:
     parameters: tuple[int, ...] = ()
     tensors: list[tuple[Known, Tensor]] = field(default_factory=list)
     """What it holds; the tensors live as long as the optimizer does."""
-    stride: int = 1
-    """Steps between two looks at the gradients, so that the look stays cheap."""
+    stride: int = 4
+    """Steps between two looks at the gradients, so that looking stays cheap."""
+    next_look: int = 0
 
 
 class Protocol:
@@ -57,14 +58,13 @@ class Protocol:
         self.clips: list[Clip] = []
         self.copies: list[Copy] = []
         self.order = 0
-        self.backward_calls = 0
         self.updates = 0
         self.symptom = False
         """A parameter that used to get gradient got none; whoever traces next clears it."""
         self._hooks: list[Any] = []
+        self.attentive = False
+        """The window is open: every step counts."""
         self.tracing: Callable[[], bool] = lambda: True
-        self.before_backward: Callable[[FrameType, list[Tensor], str], Any] = lambda *_: None
-        self.after_backward: Callable[[Any, Exception | None], None] = lambda *_: None
         self.before_step: Callable[[Held, bool, FrameType], None] = lambda *_: None
         self.after_step: Callable[[], None] = lambda: None
 
@@ -75,7 +75,6 @@ class Protocol:
     # -- always on: backward, step, construction
 
     def patch_always(self, patches: Patches) -> None:
-        self._patch_backward(patches)
         self._patch_construction(patches)
         self._hooks = [
             register_optimizer_step_pre_hook(self._pre_step),
@@ -86,46 +85,6 @@ class Protocol:
         for hook in self._hooks:
             hook.remove()
         self._hooks = []
-
-    def _patch_backward(self, patches: Patches) -> None:
-        tensor_backward = torch.Tensor.backward
-        engine_backward = torch.autograd.backward
-        engine_grad = torch.autograd.grad
-        inside = [0]
-
-        def around(run: Callable[[], Any], roots: list[Tensor], how: str, frame: FrameType) -> Any:
-            if inside[0]:
-                return run()
-            inside[0] += 1
-            token = self.guard(lambda: self.before_backward(frame, roots, how), "backward")
-            try:
-                result = run()
-            except Exception as error:
-                caught = error
-                self.guard(lambda: self.after_backward(token, caught), "backward")
-                raise
-            finally:
-                inside[0] -= 1
-            self.guard(lambda: self.after_backward(token, None), "backward")
-            return result
-
-        def backward(tensor: Tensor, *args: Any, **kwargs: Any) -> Any:
-            frame = sys._getframe(1)
-            return around(lambda: tensor_backward(tensor, *args, **kwargs), [tensor], "backward", frame)
-
-        def autograd_backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-            frame = sys._getframe(1)
-            roots = _tensors(tensors)
-            return around(lambda: engine_backward(tensors, *args, **kwargs), roots, "backward", frame)
-
-        def autograd_grad(outputs: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-            frame = sys._getframe(1)
-            roots = _tensors(outputs)
-            return around(lambda: engine_grad(outputs, inputs, *args, **kwargs), roots, "grad", frame)
-
-        patches.set(torch.Tensor, "backward", backward)
-        patches.set(torch.autograd, "backward", autograd_backward)
-        patches.set(torch.autograd, "grad", autograd_grad)
 
     def _patch_construction(self, patches: Patches) -> None:
         original = torch.optim.Optimizer.__init__
@@ -162,20 +121,25 @@ class Protocol:
             if not known.consumed:
                 known.wanted = tensor.requires_grad
         held.parameters = tuple(dict.fromkeys(known.number for known, _ in held.tensors))
-        held.stride = max(1, len(tensors) // CHEAP_LOOK)
+        held.stride = max(4, len(tensors) // CHEAP_LOOK)
 
     def _pre_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        held = self._held.get(id(optimizer))
+        if held is not None and held.steps < held.next_look and not self.attentive:
+            held.steps += 1  # The way almost every step goes once the window has closed.
+            self.updates += 1
+            return
         frame = sys._getframe(1)
-        closure = (args[0] if args else None) is not None or kwargs.get("closure") is not None
+        closure = len(args) > 1 or kwargs.get("closure") is not None  # args[0] is the optimizer itself
         self.guard(lambda: self._stepping(optimizer, closure, frame), "step")
 
     def _stepping(self, optimizer: Any, closure: bool, frame: FrameType) -> None:
         held = self.seen(optimizer, frame)
         held.steps += 1
         self.updates += 1
-        if held.steps <= ALWAYS_CHECKED or held.steps % held.stride == 0:
-            self.refresh(held, optimizer)
-            self._look(held)
+        held.next_look = held.steps + (held.stride if held.steps > ALWAYS_CHECKED else 0)
+        self.refresh(held, optimizer)
+        self._look(held)
         self.before_step(held, closure, frame)
 
     def _look(self, held: Held) -> None:
@@ -192,7 +156,8 @@ class Protocol:
                 known.wanted = True
 
     def _post_step(self, *_: Any) -> None:
-        self.guard(self.after_step, "step")
+        if self.attentive:
+            self.guard(self.after_step, "step")
 
     # -- only while tracing: the rest of the protocol
 
@@ -282,10 +247,6 @@ def _bounded(events: list[Any], event: Any) -> None:
     events.append(event)
     if len(events) > MOST_EVENTS:
         del events[: MOST_EVENTS // 2]
-
-
-def _tensors(value: Any) -> list[Tensor]:
-    return [value] if isinstance(value, Tensor) else [t for t in value if isinstance(t, Tensor)]
 
 
 def _optimizer_tensors(optimizer: Any) -> list[Tensor]:

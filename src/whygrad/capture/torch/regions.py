@@ -140,7 +140,9 @@ class Regions(threading.local):
 
         def init(owner: Any, mode: bool) -> None:
             original_init(owner, mode)
-            self.switch(not mode, how, sys._getframe(1))
+            frame = sys._getframe(1)
+            if frames.kind_of(frame.f_code.co_filename) != frames.TORCH:  # optimizers switch at every step
+                self.switch(not mode, how, frame)
 
         def enter(owner: Any) -> Any:
             result = original_enter(owner)

@@ -1,0 +1,38 @@
+# On a fresh machine each target sets up what it needs.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# torch comes first and on its own: whygrad never asks for it, it watches the one that is there.
+TORCH ?= torch==2.13.0
+
+.PHONY: demo test check bench clean
+
+demo: $(VENV)/ready
+	@echo "+ whygrad run examples/dqn_corridor.py"
+	@$(BIN)/whygrad run --fail-on never examples/dqn_corridor.py
+
+test: check
+	$(BIN)/python -m pytest
+
+check: $(VENV)/ready-dev
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/ready-dev
+	$(BIN)/python benchmarks/overhead.py
+
+$(VENV)/ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -c "import torch" 2>/dev/null || $(BIN)/pip install --quiet "$(TORCH)"
+	$(BIN)/pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/ready-dev: $(VENV)/ready
+	$(BIN)/pip install --quiet --editable ".[dev]"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .whygrad .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,67 @@
+"""Every way to ask for gradients: `Tensor.backward`, `autograd.backward` and `autograd.grad`."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import torch
+
+from whygrad.capture.torch.guard import Guard
+from whygrad.capture.torch.patches import Patches
+
+Tensor = torch.Tensor
+
+
+class Differentiating(threading.local):
+    """Calls `before` and `after` around the outermost backward; a settled call site costs next to nothing."""
+
+    def __init__(self, guard: Guard, settled: set[tuple[int, int]]) -> None:
+        self.guard = guard
+        self.settled = settled
+        """Calls (code, instruction) that have been traced enough; emptied when tracing opens again."""
+        self.inside = False
+        self.calls = 0
+
+    def patch(self, patches: Patches, before: Callable[..., Any], after: Callable[..., None]) -> None:
+        for owner, name, how in (
+            (torch.Tensor, "backward", "backward"),
+            (torch.autograd, "backward", "backward"),
+            (torch.autograd, "grad", "grad"),
+        ):
+            patches.set(owner, name, self._around(getattr(owner, name), how, before, after))
+
+    def _around(
+        self, original: Callable[..., Any], how: str, before: Callable[..., Any], after: Callable[..., None]
+    ) -> Callable[..., Any]:
+        def differentiate(roots: Any, *args: Any, **kwargs: Any) -> Any:
+            if self.inside:
+                return original(roots, *args, **kwargs)
+            frame = sys._getframe(1)
+            self.inside = True
+            self.calls += 1
+            token = None
+            if (id(frame.f_code), frame.f_lasti) not in self.settled:
+                token = self._begin(before, frame, roots, how)
+            try:
+                result = original(roots, *args, **kwargs)
+            except Exception as error:
+                self._finish(after, token or frame, error)
+                raise
+            finally:
+                self.inside = False
+            if token is not None:
+                self._finish(after, token, None)
+            return result
+
+        return differentiate
+
+    def _begin(self, before: Callable[..., Any], frame: FrameType, roots: Any, how: str) -> Any:
+        tensors = [roots] if isinstance(roots, Tensor) else [t for t in roots if isinstance(t, Tensor)]
+        return self.guard(lambda: before(frame, tensors, how), "backward")
+
+    def _finish(self, after: Callable[..., None], token: Any, error: Exception | None) -> None:
+        self.guard(lambda: after(token, error), "backward")
