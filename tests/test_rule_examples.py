@@ -18,7 +18,7 @@ UNTESTABLE_HERE = {"WG605"}
 
 
 def blocks(rule: Rule) -> dict[str, str]:
-    return {kind: code for kind, code in BLOCK.findall(rule.documentation)}
+    return dict(BLOCK.findall(rule.documentation))
 
 
 def findings(code: str, folder: Path, name: str) -> list[Finding]:

@@ -65,7 +65,7 @@ def labels(trace: Trace, cut: Cut) -> list[Label]:
 def _last_connected(trace: Trace, cut: Cut) -> Site | None:
     for operand in cut.op.inputs:
         op = trace.graph.ops.get(operand.op)
-        if op is not None and op.site is not None and op.parameter is None:
+        if op is not None and op.site is not None and op.parameter is None and op.requires_grad:
             return op.site
     return None
 

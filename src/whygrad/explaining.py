@@ -29,7 +29,7 @@ def finding(code: str, name: str, error: Raised, *, message: str, here: str, why
         here,
         labels,
         why,
-        f"{error.type}: {error.message}",
+        f"{error.type}: {error.message.split('. ')[0].rstrip('.')}.",
         fix,
         evidence={"raised": error.message, "type": error.type, **error.detail},
     )

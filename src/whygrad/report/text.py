@@ -45,7 +45,10 @@ def lines(report: Report, width: int) -> list[Text]:
 def _finding(finding: Finding, report: Report, width: int) -> list[Text]:
     colour = COLOURS[finding.severity]
     head = f"{finding.severity}[{finding.code}] {finding.name}: {finding.message}"
-    out = [Text(row, colour if i == 0 else "bold") for i, row in enumerate(textwrap.wrap(head, width) or [head])]
+    out = [
+        Text(row, colour if i == 0 else "bold")
+        for i, row in enumerate(textwrap.wrap(head, width, break_on_hyphens=False) or [head])
+    ]
     out += snippet(finding, report.source, colour)
     rows = [("why", finding.why), ("seen", finding.seen), ("fix", finding.fix), ("not a fix", finding.not_a_fix)]
     for title, body in rows:
@@ -56,7 +59,7 @@ def _finding(finding: Finding, report: Report, width: int) -> list[Text]:
 
 def _paragraph(title: str, body: str, width: int) -> list[Text]:
     head = f"   = {title}:".ljust(12) if len(title) <= 5 else f"   = {title}: "
-    wrapped = textwrap.wrap(body, width, initial_indent=head, subsequent_indent=" " * 12)
+    wrapped = textwrap.wrap(body, width, initial_indent=head, subsequent_indent=" " * 12, break_on_hyphens=False)
     return [Text.assemble((row[: len(head)], "bold blue"), row[len(head) :]) for row in wrapped]
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whygrad import explaining
+from whygrad import explaining, wording
 from whygrad.finding import Finding
 from whygrad.trace import Trace
 
@@ -30,7 +30,7 @@ def check(trace: Trace) -> Iterator[Finding]:
             CODE,
             NAME,
             error,
-            message=f"{error.detail.get('operation', 'an operation')} got operands on {devices}",
+            message=f"{wording.code(error.site)} cannot run: its operands are on {devices}",
             here="the operands meet here",
             why="an operation runs on one device; each operand has to be moved there before.",
             fix="create or move the odd one with .to(device) where it is made",

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whygrad import explaining
+from whygrad import explaining, wording
 from whygrad.finding import Finding
 from whygrad.trace import Trace
 
@@ -48,7 +48,7 @@ def check(trace: Trace) -> Iterator[Finding]:
             CODE,
             NAME,
             error,
-            message=f"{error.detail.get('operation', 'an operation')} got {dtypes or 'mismatched types'}",
+            message=f"{wording.code(error.site)} cannot run: its operands are {dtypes or 'of different types'}",
             here="the types meet here",
             why="torch does not convert between floating types on its own, and only floating tensors have gradients.",
             fix="convert where the data enters torch: torch.as_tensor(x, dtype=torch.float32)",

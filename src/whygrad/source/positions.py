@@ -10,13 +10,17 @@ from whygrad.source import expressions, files
 from whygrad.trace.site import Site
 
 
-@lru_cache(maxsize=4096)
 def resolve(code: CodeType, lasti: int) -> Site:
     """The expression that the instruction at `lasti` evaluates."""
+    return _resolve(code.co_filename, code, lasti)
+
+
+@lru_cache(maxsize=4096)
+def _resolve(file: str, code: CodeType, lasti: int) -> Site:
+    # Python calls equal code of two files equal, so the file has to be part of the key.
     line, end_line, col, end_col = next(
         itertools.islice(code.co_positions(), max(lasti, 0) // 2, None), (None, None, None, None)
     )
-    file = code.co_filename
     start = line or code.co_firstlineno
     stop = end_line or start
     return Site(
@@ -29,7 +33,6 @@ def resolve(code: CodeType, lasti: int) -> Site:
     )
 
 
-@lru_cache(maxsize=512)
 def decorator(code: CodeType, names: tuple[str, ...]) -> Site:
     """The decorator of this function that mentions one of the names; else its first line."""
     file = code.co_filename

@@ -5,6 +5,9 @@ from __future__ import annotations
 from whygrad.trace.ledger import Backward, Optimizer, Step
 from whygrad.trace.trace import Trace
 
+ENOUGH_STEPS = 3
+"""Steps before a run that was cut short counts as evidence that a gradient never comes."""
+
 
 def consumers(trace: Trace, backward: Backward) -> list[Optimizer]:
     """Optimizers whose step used, or would have used, what this backward deposits."""
@@ -54,7 +57,8 @@ def missing(trace: Trace) -> frozenset[int]:
     for backward in trace.rooted:
         assert backward.root is not None
         reached |= trace.graph.reach(backward.root)
-    stepping = {n for o in trace.optimizers if o.steps for n in o.parameters}
+    enough = ENOUGH_STEPS if trace.cut_short else 1
+    stepping = {n for o in trace.optimizers if o.steps >= enough for n in o.parameters}
     return frozenset(
         p.id
         for p in trace.parameters

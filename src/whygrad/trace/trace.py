@@ -24,6 +24,8 @@ class Trace:
     clips: list[Clip] = field(default_factory=list)
     copies: list[Copy] = field(default_factory=list)
     raised: Raised | None = None
+    cut_short: bool = False
+    """An exception or Ctrl-C ended the run before its time."""
     updates: int = 0
     """Steps of the whole run, traced or not."""
     traced_updates: int = 0

@@ -40,11 +40,12 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
         protocol.clips,
         protocol.copies,
         capture.errors.raised if _chained(escaped, capture.errors.error) else None,
-        protocol.updates,
-        capture.traced_updates,
-        capture.differentiating.calls,
-        _limits(capture),
+        updates=protocol.updates,
+        traced_updates=capture.traced_updates,
+        backward_calls=capture.differentiating.calls,
+        limits=_limits(capture),
     )
+    trace.cut_short = escaped is not None
     _held_counts(trace)
     return trace
 
@@ -90,7 +91,7 @@ def _invented(known: Known) -> str:
     if known.created is not None:
         made = expressions.name(known.created)
         if made:
-            return made.removeprefix("self.")
+            return f"{made.removeprefix('self.')} (made at line {known.created.line})"
     return f"tensor{list(known.shape)}"
 
 

@@ -24,8 +24,8 @@ class Naming:
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
         self.optimizers: dict[int, str] = {}
-        self._rank: dict[int, tuple[int, int, str]] = {}
-        self._optimizer_rank: dict[int, tuple[int, int, str]] = {}
+        self._rank: dict[int, tuple[bool, bool, int, str]] = {}
+        self._optimizer_rank: dict[int, tuple[bool, int, str]] = {}
 
     def look(self, frame: FrameType | None) -> None:
         """Search everything the user's frames can see, from the outermost inwards."""
@@ -49,7 +49,7 @@ class Naming:
         if isinstance(value, _PLAIN) or depth > DEEPEST:
             return
         if isinstance(value, torch.Tensor):
-            self._name(path, path, value, depth)
+            self._name(path, path, value, depth, bare=True)
             return
         before = seen.get(id(value))
         if before is not None and before <= depth and not path.count("."):
@@ -77,11 +77,12 @@ class Naming:
                     if not attribute.startswith("_") and isinstance(item, (list, tuple, dict)):
                         self._visit(f"{path}.{name}.{attribute}", item, depth + 1, seen)
 
-    def _name(self, name: str, module: str, tensor: torch.Tensor, depth: int) -> None:
+    def _name(self, name: str, module: str, tensor: torch.Tensor, depth: int, *, bare: bool = False) -> None:
+        """Bare: a variable that is the tensor itself, such as the `p` of a loop. A module's name says more."""
         known = self.parameters.find(tensor)
         if known is None:
             return
-        rank = (name.startswith("self"), depth, name)
+        rank = (name.startswith("self"), bare, depth, name)
         if known.number not in self._rank or rank < self._rank[known.number]:
             self._rank[known.number] = rank
             known.name = name.removeprefix("self.")

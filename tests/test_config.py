@@ -1,0 +1,100 @@
+"""Configuration and suppression comments: what is meant works, what is mistyped is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from building import Building
+from whygrad import suppression
+from whygrad.config import Config, ConfigError, load
+from whygrad.engine import diagnose
+from whygrad.finding import Finding
+from whygrad.rule import rules
+from whygrad.source import files
+from whygrad.trace import Kind, Site, Trace
+
+
+def project(folder: Path, text: str) -> Path:
+    (folder / "pyproject.toml").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_the_nearest_table_counts(tmp_path: Path) -> None:
+    project(tmp_path, '[tool.whygrad]\nupdates = 9\ntrace = "always"\nfail-on = "never"\nignore = ["WG103"]\n')
+    inner = tmp_path / "src"
+    inner.mkdir()
+    config = load(inner)
+    assert (config.updates, config.trace, config.fail_on, config.ignore) == (9, "always", "never", ("WG103",))
+    project(inner, "[project]\nname = 'x'\n")
+    assert load(inner) == Config()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[tool.whygrad\n", "not valid TOML"),
+        ("[tool.whygrad]\nupdate = 3\n", "unknown key 'update'"),
+        ("[tool.whygrad]\nupdates = 0\n", "at least 1"),
+        ("[tool.whygrad]\nupdates = true\n", "at least 1"),
+        ('[tool.whygrad]\ntrace = "sometimes"\n', "must be one of always, auto, off"),
+        ('[tool.whygrad]\nignore = "WG101"\n', "list of codes"),
+        ("[tool]\nwhygrad = 3\n", "must be a table"),
+    ],
+)
+def test_a_mistake_is_an_error_that_names_file_and_key(text: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=says) as raised:
+        load(project(tmp_path, text))
+    assert "pyproject.toml" in str(raised.value)
+
+
+def detached() -> Trace:
+    b = Building()
+    net = b.parameter("net.weight")
+    cut = b.op("detach", b.linear(net, line=1), line=2, kind=Kind.DETACH)
+    b.update(b.op("mean", cut, line=3), b.optimizer("optimizer", net), line=4)
+    return b.trace
+
+
+def test_an_ignored_code_is_not_reported() -> None:
+    assert [f.code for f in diagnose(detached())] == ["WG103"]
+    assert diagnose(detached(), Config(ignore=("WG103",))) == []
+
+
+def test_an_unknown_code_in_the_configuration_is_said() -> None:
+    found = diagnose(Trace(), Config(ignore=("WG999",), unknown=("WG999",), file="pyproject.toml"))
+    assert [(f.code, f.severity) for f in found] == [("WG003", "warning")]
+    assert "WG999" in found[0].message
+
+
+def commented(line: str) -> tuple[list[Finding], list[Finding]]:
+    """A finding on the first line of a source with this comment, and what is said about the comment."""
+    files.remember("<commented>", line)
+    finding = Finding("WG103", "detached-path", "error", "", Site("<commented>", 1, 0, 1, 5))
+    about = suppression.apply([finding], ["<commented>"], rules())
+    return [finding], about
+
+
+@pytest.mark.parametrize(
+    ("line", "suppressed", "codes"),
+    [
+        ("x = y.detach()", False, []),
+        ("x = y.detach()  # whygrad: ignore[WG103] -- a fixed teacher", True, []),
+        ("x = y.detach()  # whygrad: ignore[wg103, WG101]", True, ["WG002"]),
+        ("x = y.detach()  # whygrad: ignore[WG101]", False, ["WG002"]),
+        ("x = y.detach()  # whygrad: ignore", True, ["WG001"]),
+        ("x = y.detach()  # whygrad: ignore[WG999]", False, ["WG003"]),
+        ("x = y.detach()  # whygrad: ignore[WG203] -- a rule of a later version", False, []),
+        ('x = "# whygrad: ignore[WG103]"', False, []),
+    ],
+)
+def test_suppression_comments(line: str, suppressed: bool, codes: list[str]) -> None:
+    findings, about = commented(line)
+    assert findings[0].suppressed is suppressed
+    assert [f.code for f in about] == codes
+
+
+def test_a_comment_anywhere_on_the_statement_counts() -> None:
+    findings, _ = commented("x = f(\n    y.detach(),\n)  # whygrad: ignore[WG103]")
+    assert findings[0].suppressed
