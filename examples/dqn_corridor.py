@@ -16,9 +16,9 @@ random.seed(0)
 
 
 class Corridor:
-    """Twelve doors; each opens with one of two buttons. The last one pays 1, every press costs a little."""
+    """Six doors; each opens with one of two buttons. The last one pays 1, every press costs a little."""
 
-    length = 12
+    length = 6
 
     def reset(self):
         self.cell, self.time = 0, 0
@@ -31,7 +31,7 @@ class Corridor:
         self.cell = self.cell + 1 if action == self.cell % 2 else max(0, self.cell - 1)
         self.time += 1
         arrived = self.cell == self.length
-        return self.observe(), 1.0 if arrived else -0.02, arrived, self.time >= 40
+        return self.observe(), 1.0 if arrived else -0.02, arrived, self.time >= 30
 
 
 class Agent:
@@ -39,7 +39,7 @@ class Agent:
         self.q_net = nn.Sequential(nn.Linear(2, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 2))
         self.target_net = nn.Sequential(nn.Linear(2, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 2))
         self.sync()
-        self.optimizer = torch.optim.Adam(self.q_net.parameters(), lr=1e-3)
+        self.optimizer = torch.optim.Adam(self.q_net.parameters(), lr=3e-3)
         self.memory = deque(maxlen=5000)
         self.epsilon = 1.0
 
@@ -67,7 +67,7 @@ class Agent:
         return loss.item()
 
 
-def main(episodes=12):
+def main(episodes=16):
     env, agent, updates = Corridor(), Agent(), 0
     for episode in range(episodes):
         obs, total, over = env.reset(), 0.0, False

@@ -176,7 +176,8 @@ def test_gradient_of_a_gradient() -> None:
         x = torch.randn(8, 4, requires_grad=True)
         (slope,) = torch.autograd.grad(b(a(x).tanh()).sum(), x, create_graph=True)
         value: Tensor = b(a(x))
-        return (slope.norm(dim=1) - 1.0).pow(2).mean() + value.pow(2).mean()
+        penalty: Tensor = (slope.norm(dim=1) - 1.0).pow(2).mean()
+        return penalty + value.pow(2).mean()
 
     healthy(loss)
 

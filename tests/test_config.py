@@ -28,7 +28,9 @@ def test_the_nearest_table_counts(tmp_path: Path) -> None:
     config = load(inner)
     assert (config.updates, config.trace, config.fail_on, config.ignore) == (9, "always", "never", ("WG103",))
     project(inner, "[project]\nname = 'x'\n")
-    assert load(inner) == Config()
+    assert load(inner).updates == 9
+    project(inner, "[tool.whygrad]\n")
+    assert load(inner).updates == Config().updates
 
 
 @pytest.mark.parametrize(
@@ -59,7 +61,8 @@ def detached() -> Trace:
 
 def test_an_ignored_code_is_not_reported() -> None:
     assert [f.code for f in diagnose(detached())] == ["WG103"]
-    assert diagnose(detached(), Config(ignore=("WG103",))) == []
+    ignored = diagnose(detached(), Config(ignore=("WG103",)))
+    assert [(f.code, f.suppressed) for f in ignored] == [("WG103", True)]
 
 
 def test_an_unknown_code_in_the_configuration_is_said() -> None:

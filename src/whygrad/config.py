@@ -37,7 +37,9 @@ def find(start: Path) -> Path | None:
     for folder in (start, *start.parents):
         candidate = folder / "pyproject.toml"
         if candidate.is_file():
-            return candidate if "tool" in _read(candidate) and "whygrad" in _read(candidate)["tool"] else None
+            tool = _read(candidate).get("tool")
+            if isinstance(tool, dict) and "whygrad" in tool:
+                return candidate
     return None
 
 

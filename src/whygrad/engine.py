@@ -13,12 +13,12 @@ def diagnose(trace: Trace, config: Config = Config()) -> list[Finding]:
     """Every finding of every rule, suppressed ones included, the most important first."""
     findings: list[Finding] = []
     for rule in rules().values():
-        if rule.code in config.ignore:
-            continue
         try:
             findings.extend(rule.check(trace))
         except Exception as error:  # One broken rule must not take the others' answers away.
             trace.limits.append(f"rule {rule.code} failed ({type(error).__name__}: {error})")
+    for finding in findings:
+        finding.suppressed = finding.code in config.ignore
     findings += suppression.apply(findings, touched(trace), rules())
     findings += [suppression.unknown_code(code, Site(config.file, 1), "`ignore`") for code in config.unknown]
     return sorted(findings, key=_order)

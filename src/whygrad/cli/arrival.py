@@ -25,15 +25,19 @@ class Arrival(MetaPathFinder):
     def find_spec(self, fullname: str, *_: object) -> ModuleSpec | None:
         if fullname != "torch" or self._busy:
             return None
-        self._busy = True
-        spec = importlib.util.find_spec("torch")
+        self._busy = True  # The lookup below comes past here again.
+        try:
+            spec = importlib.util.find_spec("torch")
+        finally:
+            self._busy = False
         if spec is not None and spec.loader is not None:
             spec.loader = _Announcing(spec.loader, self)
         return spec
 
     def arrived(self) -> None:
-        self.withdraw()
-        self._callback()
+        if self in sys.meta_path:  # Not withdrawn: neither a second arrival nor a forked child.
+            self.withdraw()
+            self._callback()
 
     def withdraw(self) -> None:
         if self in sys.meta_path:

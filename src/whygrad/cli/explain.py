@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
 from whygrad.catalogue import NAMES
-from whygrad.cli.output import complain
+from whygrad.cli.output import Voice
 from whygrad.rule import rules
 
 
@@ -24,9 +25,9 @@ def main(options: argparse.Namespace) -> int:
     wanted = options.code.strip()
     code = wanted.upper() if wanted.upper() in NAMES else next((c for c, n in NAMES.items() if n == wanted.lower()), "")
     if not code:
-        return complain(f"there is no rule {wanted!r}; see `whygrad rules`")
+        return Voice(sys.stderr).complain(f"there is no rule {wanted!r}; see `whygrad rules`")
     rule = rules().get(code)
     if rule is None:
-        return complain(f"{code} ({NAMES[code]}) is reserved and not implemented in this version")
-    print(f"{rule.code} {rule.name}\n\n{rule.documentation}")
+        return Voice(sys.stderr).complain(f"{code} ({NAMES[code]}) is reserved and not implemented in this version")
+    Voice(sys.stdout).say(f"{rule.code} {rule.name}\n\n{rule.documentation}\n")
     return 0

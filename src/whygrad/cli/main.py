@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 
 from whygrad.about import __version__
@@ -34,9 +33,4 @@ def main(argv: list[str] | None = None) -> int:
     own, rest = run.split(arguments)
     options = parser().parse_args(own)
     options.rest = rest
-    try:
-        return int(options.main(options))
-    except BrokenPipeError:
-        # The reader has gone (`| head`): not our failure, and nothing more can be said.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    return int(options.main(options))

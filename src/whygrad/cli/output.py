@@ -2,29 +2,75 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import sys
 from typing import TextIO
 
 from rich.console import Console
 
+from whygrad.report import json
+from whygrad.report.concise import concise
+from whygrad.report.model import Report
+from whygrad.report.text import show
 
-def console(color: str, stream: TextIO | None = None) -> Console:
-    """`auto` follows the terminal, NO_COLOR and FORCE_COLOR."""
-    forced = True if color == "always" or (color == "auto" and os.environ.get("FORCE_COLOR")) else None
+
+class Voice:
+    """A stream of our own, taken before the script can close or replace the one it was made from."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            if stream in (sys.__stderr__, sys.__stdout__):
+                encoding = getattr(stream, "encoding", None) or "utf-8"
+                self._stream = open(os.dup(stream.fileno()), "w", encoding=encoding, errors="backslashreplace")  # noqa: SIM115
+        self.terminal = _is_terminal(self._stream)
+
+    def say(self, text: str) -> None:
+        """Write it all, or as much as somebody reads: a reader that has gone is no failure of ours."""
+        encoding = getattr(self._stream, "encoding", None) or "utf-8"
+        try:
+            self._stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+            self._stream.flush()
+        except (OSError, ValueError):
+            self._stream = io.StringIO()
+
+    def complain(self, message: str) -> int:
+        """One line; the status of a usage error."""
+        self.say(f"whygrad: {message}\n")
+        return 2
+
+    def report(self, report: Report, form: str, color: str) -> None:
+        self.say(rendered(report, form, color, terminal=self.terminal))
+
+
+def rendered(report: Report, form: str, color: str, *, terminal: bool) -> str:
+    """The report in one of its forms, as text."""
+    if form == "json":
+        return json.dumps(report)
+    if form == "concise":
+        return concise(report) + "\n"
+    forced = color == "always" or (color == "auto" and bool(os.environ.get("FORCE_COLOR")))
     off = color == "never" or (color == "auto" and bool(os.environ.get("NO_COLOR")))
-    return Console(
-        file=stream or sys.stderr,
-        force_terminal=forced,
-        no_color=off,
-        color_system=None if off else "auto",
+    coloured = forced or (terminal and not off)
+    buffer = io.StringIO()
+    console = Console(
+        file=buffer,
+        force_terminal=coloured,
+        no_color=not coloured,
+        color_system="standard" if coloured else None,
+        width=None if terminal else 100,
         highlight=False,
         emoji=False,
         markup=False,
     )
+    show(report, console)
+    return buffer.getvalue()
 
 
-def complain(message: str) -> int:
-    """One line on stderr; the status of a usage error."""
-    print(f"whygrad: {message}", file=sys.stderr)
-    return 2
+def _is_terminal(stream: TextIO) -> bool:
+    try:
+        return stream.isatty() and os.environ.get("TERM") != "dumb"
+    except (ValueError, AttributeError):
+        return False

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
-from whygrad.cli.output import complain, console
+from whygrad.cli.output import Voice
 from whygrad.report import json
-from whygrad.report.concise import concise
-from whygrad.report.model import Report
-from whygrad.report.text import show
 
 LAST = Path(".whygrad") / "last.json"
 
@@ -32,22 +30,9 @@ def add_format(command: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    import sys
-
     try:
         report = json.load(options.file)
     except json.ReportError as error:
-        return complain(str(error))
-    render(report, options.format, options.color, sys.stdout)
+        return Voice(sys.stderr).complain(str(error))
+    Voice(sys.stdout).report(report, options.format, options.color)
     return 1 if report.worst() == "error" else 0
-
-
-def render(report: Report, form: str, color: str, stream: Any) -> None:
-    """Write the report in one of its forms."""
-    if form == "json":
-        stream.write(json.dumps(report))
-    elif form == "concise":
-        print(concise(report), file=stream)
-    else:
-        show(report, console(color, stream))
-    stream.flush()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
+from whygrad.cli.output import Voice
 from whygrad.rule import rules
 
 
@@ -14,6 +16,5 @@ def add(commands: Any) -> None:
 
 
 def main(_: argparse.Namespace) -> int:
-    for rule in rules().values():
-        print(f"{rule.code}  {rule.name:<30}{rule.summary}")
+    Voice(sys.stdout).say("".join(f"{r.code}  {r.name:<30}{r.summary}\n" for r in rules().values()))
     return 0

@@ -11,15 +11,16 @@ from typing import Any
 
 from whygrad import config as configuration
 from whygrad.cli import report as reporting
-from whygrad.cli.output import complain
-from whygrad.cli.script import Outcome, Script, ScriptError, execute
+from whygrad.cli.output import Voice
+from whygrad.cli.script import Script, ScriptError, execute
 from whygrad.report import json
 from whygrad.report.model import Report
+from whygrad.report.places import relative
 
 WITH_VALUE = ("--json", "--updates", "--trace", "--fail-on", "--format", "--color")
-USAGE = """whygrad run [options] script.py [args…]
-       whygrad run [options] -m module [args…]
-       whygrad run [options] -c code [args…]"""
+USAGE = """whygrad run [options] script.py [args...]
+       whygrad run [options] -m module [args...]
+       whygrad run [options] -c code [args...]"""
 
 
 def split(arguments: list[str]) -> tuple[list[str], list[str]]:
@@ -69,23 +70,29 @@ def add(commands: Any) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
+    voice = Voice(sys.stderr)
     if not options.rest:
-        return complain(f"no script given\nusage: {USAGE}")
+        return voice.complain(f"no script given\nusage: {USAGE}")
+    base = os.getcwd()
+    last = Path(base) / reporting.LAST
+    target = Path(base) / options.json if options.json is not None else None
     try:
         script = Script.parse(options.rest)
         config = _config(options, script)
+        if target is not None and not _writable(target):
+            return voice.complain(f"--json {options.json}: cannot be written; the script was not started")
+        outcome = execute(script, config, full_traceback=options.full_traceback)
     except (ScriptError, configuration.ConfigError) as error:
-        return complain(str(error))
-    if options.json is not None and not _writable(options.json):
-        return complain(f"--json {options.json}: cannot be written; the script was not started")
-    outcome = execute(script, config, full_traceback=options.full_traceback)
+        return voice.complain(str(error))
     report = outcome.report
-    report.script = script.shown
-    report.script_exit_code = outcome.status
-    _keep(report, options)
-    if not (options.quiet and not report.loud):
-        reporting.render(report, options.format, options.color, sys.stderr)
-    return _status(outcome, report, config.fail_on)
+    if report is None:
+        return outcome.status
+    report.script, report.script_exit_code = script.shown, outcome.status
+    relative(report, base)
+    _keep(report, last, target, voice)
+    if report.loud or not options.quiet:
+        voice.report(report, options.format, options.color)
+    return _status(outcome.status, report, config.fail_on)
 
 
 def _config(options: argparse.Namespace, script: Script) -> configuration.Config:
@@ -99,15 +106,14 @@ def _writable(file: Path) -> bool:
     return not file.is_dir() and folder.is_dir() and os.access(file if file.exists() else folder, os.W_OK)
 
 
-def _keep(report: Report, options: argparse.Namespace) -> None:
+def _keep(report: Report, last: Path, target: Path | None, voice: Voice) -> None:
     """Store the run; where that fails, say so and go on."""
     text = json.dumps(report)
-    if options.json is not None:
+    if target is not None:
         try:
-            options.json.write_text(text, encoding="utf-8")
+            target.write_text(text, encoding="utf-8")
         except OSError as error:
-            complain(f"--json {options.json}: not written ({error.strerror})")
-    last = reporting.LAST
+            voice.complain(f"--json {target}: not written ({error.strerror})")
     try:
         last.parent.mkdir(exist_ok=True)
         ignore = last.parent / ".gitignore"
@@ -115,12 +121,12 @@ def _keep(report: Report, options: argparse.Namespace) -> None:
             ignore.write_text("*\n", encoding="utf-8")
         last.write_text(text, encoding="utf-8")
     except OSError as error:
-        complain(f"{last} was not written ({error.strerror}); the report is only shown here")
+        voice.complain(f"{reporting.LAST} was not written ({error.strerror}); the report is only shown here")
 
 
-def _status(outcome: Outcome, report: Report, fail_on: str) -> int:
-    if outcome.status:
-        return outcome.status
+def _status(script: int, report: Report, fail_on: str) -> int:
+    if script:
+        return script
     worst = report.worst()
     reached = worst == "error" or (worst == "warning" and fail_on == "warning")
     return 1 if reached and fail_on != "never" else 0

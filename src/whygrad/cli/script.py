@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib.machinery
 import importlib.util
 import io
@@ -10,6 +11,8 @@ import runpy
 import sys
 import threading
 import types
+import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,92 +65,98 @@ class Script:
 @dataclass
 class Outcome:
     status: int
-    report: Report
+    report: Report | None
+    """Nothing in a process that the script forked: the report belongs to the one that was started."""
 
 
 def execute(script: Script, config: Config, *, full_traceback: bool = False) -> Outcome:
     """Run the script to its end, however it ends, and report what was seen."""
-    session = Session(config)
     if importlib.util.find_spec("torch") is None:
-        message = "torch is not installed in this environment; whygrad has nothing to watch."
-        print(f"whygrad: {message}", file=sys.stderr)
-        return Outcome(2, Report(verdict=message))
-    arrival = when_torch_arrives(lambda: session.start())
-    status, syntax = 0, False
+        raise ScriptError("torch is not installed in this environment, so there is nothing to watch")
+    session, parent = Session(config), os.getpid()
+    arrival = when_torch_arrives(session.start)
+    os.register_at_fork(after_in_child=arrival.withdraw)
+    status, compiled = 0, False
     escaped: BaseException | None = None
     try:
-        _RUNNERS[script.kind](script)
-        _join_threads()
+        run = _RUNNERS[script.kind](script)
+        compiled = True
+        run()
     except SystemExit as error:
         status = _exit_status(error)
-    except SyntaxError as error:
-        escaped, status, syntax = error, 1, True
     except KeyboardInterrupt as error:
         escaped, status = error, 130
     except BaseException as error:
         escaped, status = error, 1
-    finally:
-        arrival.withdraw()
+    arrival.withdraw()
+    if not isinstance(escaped, KeyboardInterrupt):
+        _join_threads()
     _flush()
+    if os.getpid() != parent:
+        if escaped is not None:
+            tracebacks.show(escaped, full=full_traceback)
+        return Outcome(status, None)
     report = session.stop(escaped)
     if escaped is not None:
         annotate(escaped, report)
         tracebacks.show(escaped, full=full_traceback)
-    if syntax and session.capture is None:
-        report.verdict = "the script has a syntax error and did not run."
-    elif escaped is not None and not report.loud and not isinstance(escaped, KeyboardInterrupt):
-        name = type(escaped).__name__
-        report.verdict = f"the script ended with {name}, which is not about gradients; up to there nothing was wrong."
+        report.verdict = _ended_by(escaped, compiled) or report.verdict
     return Outcome(status, report)
 
 
-def _run_file(script: Script) -> None:
+def _ended_by(escaped: BaseException, compiled: bool) -> str:
+    """What to say, when nothing is wrong with gradients, about the exception that ended the script."""
+    if not compiled and isinstance(escaped, SyntaxError):
+        return "the script has a syntax error and did not run."
+    if isinstance(escaped, KeyboardInterrupt):
+        return ""
+    name = type(escaped).__name__
+    return f"the script ended with {name}, which is not about gradients; up to there nothing was wrong."
+
+
+def _file(script: Script) -> Callable[[], object]:
     path = script.target
-    if os.path.isdir(path):
-        sys.argv = [path, *script.arguments]
-        sys.path[0] = path
-        runpy.run_path(path, run_name="__main__")
-        return
-    with io.open_code(os.path.abspath(path)) as handle:
-        source = handle.read()
-    code = compile(source, path, "exec", dont_inherit=True)
     sys.argv = [path, *script.arguments]
+    if os.path.isdir(path) or zipfile.is_zipfile(path):
+        sys.path[0] = path
+        return lambda: runpy.run_path(path, run_name="__main__")
+    absolute = os.path.join(os.getcwd(), path)
+    with io.open_code(absolute) as handle:
+        source = handle.read()
+    code = compile(source, absolute, "exec", dont_inherit=True)
     sys.path[0] = os.path.dirname(os.path.realpath(path))
     main = _main_module()
-    main.__file__ = path
-    main.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
-    exec(code, main.__dict__)
+    main.__file__ = absolute
+    main.__dict__["__cached__"] = None
+    main.__loader__ = importlib.machinery.SourceFileLoader("__main__", absolute)
+    return lambda: exec(code, main.__dict__)
 
 
-def _run_module(script: Script) -> None:
-    sys.argv = [script.target, *script.arguments]
+def _module(script: Script) -> Callable[[], object]:
+    sys.argv = ["-m", *script.arguments]
     sys.path[0] = os.getcwd()
-    try:
-        found = importlib.util.find_spec(script.target)
-    except (ImportError, ValueError) as error:
-        raise SystemExit(f"whygrad: no module named {script.target} ({error})") from error
-    if found is None:
-        raise SystemExit(f"whygrad: no module named {script.target}")
-    runpy.run_module(script.target, run_name="__main__", alter_sys=True)
+    _main_module()
+    # What `python -m` itself calls. The public run_module takes __main__ away again at the end,
+    # while atexit handlers and threads may still need it.
+    return lambda: runpy._run_module_as_main(script.target)  # type: ignore[attr-defined]
 
 
-def _run_code(script: Script) -> None:
+def _code(script: Script) -> Callable[[], object]:
     sys.argv = ["-c", *script.arguments]
     sys.path[0] = ""
     files.remember("<string>", script.target)
-    exec(compile(script.target, "<string>", "exec", dont_inherit=True), _main_module().__dict__)
+    code = compile(script.target, "<string>", "exec", dont_inherit=True)
+    main = _main_module()
+    return lambda: exec(code, main.__dict__)
 
 
-_RUNNERS = {"file": _run_file, "module": _run_module, "code": _run_code}
+_RUNNERS = {"file": _file, "module": _module, "code": _code}
 
 
 def _main_module() -> types.ModuleType:
     """A fresh `__main__`: pickling and spawned workers look things up in it."""
     main = types.ModuleType("__main__")
-    main.__builtins__ = __builtins__  # type: ignore[attr-defined]
-    main.__spec__ = None
-    main.__package__ = None
-    main.__annotations__ = {}
+    main.__dict__.update(__builtins__=builtins, __spec__=None, __package__=None, __annotations__={})
     sys.modules["__main__"] = main
     return main
 
@@ -155,7 +164,7 @@ def _main_module() -> types.ModuleType:
 def _join_threads() -> None:
     """Python waits for ordinary threads before it ends; training may go on in one."""
     for thread in threading.enumerate():
-        if thread is not threading.main_thread() and not thread.daemon:
+        if thread is not threading.current_thread() and not thread.daemon:
             thread.join()
 
 
@@ -164,7 +173,10 @@ def _exit_status(error: SystemExit) -> int:
         return 0
     if isinstance(error.code, int):
         return error.code & 0xFF
-    print(error.code, file=sys.stderr)
+    try:
+        print(error.code, file=sys.stderr)
+    except Exception:  # The script closed its own stderr: then nobody would have read it.
+        return 1
     return 1
 
 
@@ -173,5 +185,5 @@ def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except (OSError, ValueError):
-            continue  # A closed or broken stream is the script's own affair.
+        except Exception:  # A closed or strange stream is the script's own affair.
+            continue

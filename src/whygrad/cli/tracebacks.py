@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
+import traceback as formatting
+from collections.abc import Iterator
 from types import TracebackType
 
 from whygrad.about import HOME
@@ -13,22 +14,51 @@ _AROUND = ("<frozen runpy>",)
 
 def show(error: BaseException, *, full: bool) -> None:
     """Print the exception through the hook in force, as the interpreter would."""
-    shown = error.__traceback__ if full else trimmed(error.__traceback__)
-    original = error.__traceback__
-    error.__traceback__ = shown
+    chain = [] if full else list(_chain(error))
+    originals = [(link, link.__traceback__) for link in chain]
+    for link in chain:
+        link.__traceback__ = trimmed(link.__traceback__)
     try:
-        sys.excepthook(type(error), error, shown)
+        _through_the_hook(error)
     finally:
-        error.__traceback__ = original
-    sys.stderr.flush()
+        for link, original in originals:
+            link.__traceback__ = original
+
+
+def _through_the_hook(error: BaseException) -> None:
+    try:
+        sys.excepthook(type(error), error, error.__traceback__)
+        sys.stderr.flush()
+    except BaseException as second:
+        # What Python does about a hook that fails. A stderr that is gone takes this along too.
+        stream = sys.__stderr__
+        if stream is not None and not stream.closed:
+            print("Error in sys.excepthook:", file=stream)
+            formatting.print_exception(type(second), second, trimmed(second.__traceback__), file=stream)
+            print("\nOriginal exception was:", file=stream)
+            formatting.print_exception(error, file=stream)
+            stream.flush()
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The exception, what it was raised from, and the members of groups."""
+    stack, seen = [error], {id(error)}
+    while stack:
+        link = stack.pop()
+        yield link
+        members = link.exceptions if isinstance(link, BaseExceptionGroup) else ()
+        for following in (link.__cause__, link.__context__, *members):
+            if following is not None and id(following) not in seen:
+                seen.add(id(following))
+                stack.append(following)
 
 
 def trimmed(traceback: TracebackType | None) -> TracebackType | None:
     """The same traceback without whygrad's frames and without what it started the script with."""
     kept: list[TracebackType] = []
     while traceback is not None:
-        file = os.path.abspath(traceback.tb_frame.f_code.co_filename)
-        if not file.startswith(HOME) and traceback.tb_frame.f_code.co_filename not in _AROUND:
+        file = traceback.tb_frame.f_code.co_filename
+        if not file.startswith(HOME) and file not in _AROUND:
             kept.append(traceback)
         traceback = traceback.tb_next
     out: TracebackType | None = None

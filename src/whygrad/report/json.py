@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from whygrad.finding import Finding, Label
+from whygrad.report.concise import concise
 from whygrad.report.model import VERSION, LossRow, ParameterRow, Report
+from whygrad.report.text import plain
 from whygrad.trace import Site
 
 
@@ -100,7 +102,7 @@ def load(file: Path) -> Report:
         data = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise ReportError(f"no report at {file}: run `whygrad run script.py` first") from error
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ReportError(f"{file} is not a readable report ({error})") from error
     if not isinstance(data, dict) or "version" not in data:
         raise ReportError(f"{file} is not a whygrad report")
@@ -109,9 +111,11 @@ def load(file: Path) -> Report:
             f"{file} was written by a newer whygrad (format {data['version']}; this one reads {VERSION}): upgrade"
         )
     try:
-        return _report(data)
+        report = _report(data)
+        plain(report), concise(report)  # What was meddled with shows when it is used.
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ReportError(f"{file} is damaged ({type(error).__name__}: {error})") from error
+    return report
 
 
 def _report(data: dict[str, Any]) -> Report:

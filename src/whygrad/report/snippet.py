@@ -39,7 +39,7 @@ def _relative(file: str) -> str:
     """Relative to where we are if that is shorter to read."""
     try:
         relative = os.path.relpath(file)
-    except ValueError:
+    except (ValueError, OSError):  # Another drive, or the working directory is gone.
         return file
     return relative if not relative.startswith("..") else file
 

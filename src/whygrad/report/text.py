@@ -15,6 +15,7 @@ from whygrad.report.table import losses
 
 COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 WIDTH = 100
+TABLE_WIDTH = 120
 
 
 def plain(report: Report, width: int = WIDTH) -> str:
@@ -74,7 +75,7 @@ def _healthy(report: Report, width: int) -> list[Text]:
     extra += f" {silenced} suppressed." if silenced else ""
     word = "update" if report.updates == 1 else "updates"
     first = f"whygrad: healthy. {report.updates} {word} watched, {trained} of {held} parameters trained.{extra}"
-    return [Text(first, "bold green"), *losses(report.losses, width)]
+    return [Text(first, "bold green"), *losses(report.losses, max(width, TABLE_WIDTH))]
 
 
 def _summary(report: Report) -> Text:

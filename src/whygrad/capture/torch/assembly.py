@@ -42,7 +42,7 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
         capture.errors.raised if _chained(escaped, capture.errors.error) else None,
         updates=protocol.updates,
         traced_updates=capture.traced_updates,
-        backward_calls=capture.differentiating.calls,
+        backward_calls=capture.count.calls,
         limits=_limits(capture),
     )
     trace.cut_short = escaped is not None

@@ -8,11 +8,10 @@ from types import FrameType
 from typing import Any
 
 import torch
-import torch.overrides
 
-from whygrad.capture.torch import frames, raising, warned
+from whygrad.capture.torch import frames, raising, threads, warned
 from whygrad.capture.torch.assembly import assemble, parameters_of
-from whygrad.capture.torch.differentiating import Differentiating
+from whygrad.capture.torch.differentiating import Count, Differentiating
 from whygrad.capture.torch.entrances import Entrances, sources
 from whygrad.capture.torch.extraction import Extraction
 from whygrad.capture.torch.guard import Guard
@@ -67,8 +66,9 @@ class Capture:
         self.mode.on_error = self._op_raised
         self.protocol = Protocol(self.parameters, self.guard)
         self.protocol.tracing = lambda: self.recording
+        self.count = Count()
         self.settled: set[tuple[int, int]] = set()
-        self.differentiating = Differentiating(self.guard, self.settled)
+        self.differentiating = Differentiating(self.guard, self.settled, self.count)
         self.protocol.before_step = self._before_step
         self.protocol.after_step = self._after_step
         self.entrances = Entrances(self.recorder, self.guard, lambda: self.recording)
@@ -84,7 +84,7 @@ class Capture:
 
     @property
     def recording(self) -> bool:
-        return self._tracing and not self.mode.paused
+        return self._tracing and not self.mode.pause.depth
 
     def start(self) -> None:
         self.regions.patch(self._always)
@@ -110,8 +110,10 @@ class Capture:
         self._tracing = self.window.open = True
         self.entrances.patch(self._during)
         warned.patch(self._during)
+        threads.patch(self._during, self.mode)
         self.protocol.patch_window(self._during)
-        self.mode.paused = 0
+        self.mode.live = True
+        self.mode.pause.depth = 0
         self._calls_at_backward = self.mode.calls
         self._roots.clear()
         self.settled.clear()
@@ -123,8 +125,8 @@ class Capture:
             return
         self._tracing = self.window.open = self.protocol.attentive = False
         self._during.undo()
-        _remove(self.mode)
-        self.mode.paused = 1
+        threads.remove(self.mode)
+        self.mode.live = False
         self.shadow.clear()
 
     # -- backward
@@ -151,7 +153,7 @@ class Capture:
         keep = root is not None and (count < MOST_ROOTS or count & (count - 1) == 0)
         if count < 2:
             self.naming.look(frame)
-        self.mode.paused += 1
+        self.mode.pause.depth += 1
         self._calls_at_backward = self.mode.calls
         return _Pending(backward, self.protocol.snapshot(), root, keep)
 
@@ -169,7 +171,7 @@ class Capture:
             self.errors.in_backward(error, untraced, None, self.regions.current())
             return
         backward = pending.backward
-        self.mode.paused = max(0, self.mode.paused - 1)
+        self.mode.pause.depth = max(0, self.mode.pause.depth - 1)
         if backward.how == "backward":
             self._deposits(pending)
         if pending.root is not None and (pending.keep or error is not None):
@@ -219,12 +221,12 @@ class Capture:
         self.protocol.consumption(held, frame)
         self.errors.stepped(held, frame)
         if not closure:
-            self.mode.paused += 1
+            self.mode.pause.depth += 1
 
     def _after_step(self) -> None:
         if not self._tracing:
             return
-        self.mode.paused = 0
+        self.mode.pause.depth = 0
         if self.window.should_close(self.mode.calls - self._calls_at_backward):
             self._close()
 
@@ -234,13 +236,13 @@ class Capture:
         numbers = {found.number: name for name, t in lost.items() if (found := self.parameters.find(t)) is not None}
         if root is None or not numbers:
             return {}
-        self.mode.paused += 1
+        self.mode.pause.depth += 1
         try:
             backward = Backward(0, None, self.extraction.take(root))
             trace = Trace(self.extraction.graph, parameters_of(self))
             found_cuts = cut_between(trace, backward, frozenset(numbers))
         finally:
-            self.mode.paused -= 1
+            self.mode.pause.depth -= 1
         return {numbers[n]: said(cut) for cut in found_cuts for n in cut.parameters if n in numbers}
 
     # -- other events
@@ -286,15 +288,3 @@ def _initialising(node: Node) -> bool:
     return node.name in ("uniform_", "normal_", "zero_", "fill_", "trunc_normal_", "orthogonal_") and not any(
         operand.parameter is None for operand, _, _ in node.inputs[1:]
     )
-
-
-def _remove(mode: ShadowMode) -> None:
-    """Take the mode off the stack, wherever it is on it."""
-    above: list[Any] = []
-    while torch.overrides._get_current_function_mode_stack():
-        top = torch.overrides._pop_mode()
-        if top is mode:
-            break
-        above.append(top)
-    for other in reversed(above):
-        torch.overrides._push_mode(other)

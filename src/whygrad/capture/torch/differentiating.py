@@ -16,15 +16,21 @@ from whygrad.capture.torch.patches import Patches
 Tensor = torch.Tensor
 
 
+class Count:
+    """Backward calls of all threads."""
+
+    calls = 0
+
+
 class Differentiating(threading.local):
     """Calls `before` and `after` around the outermost backward; a settled call site costs next to nothing."""
 
-    def __init__(self, guard: Guard, settled: set[tuple[int, int]]) -> None:
+    def __init__(self, guard: Guard, settled: set[tuple[int, int]], count: Count) -> None:
         self.guard = guard
         self.settled = settled
         """Calls (code, instruction) that have been traced enough; emptied when tracing opens again."""
         self.inside = False
-        self.calls = 0
+        self.count = count
 
     def patch(self, patches: Patches, before: Callable[..., Any], after: Callable[..., None]) -> None:
         for owner, name, how in (
@@ -42,7 +48,7 @@ class Differentiating(threading.local):
                 return original(roots, *args, **kwargs)
             frame = sys._getframe(1)
             self.inside = True
-            self.calls += 1
+            self.count.calls += 1
             token = None
             if (id(frame.f_code), frame.f_lasti) not in self.settled:
                 token = self._begin(before, frame, roots, how)

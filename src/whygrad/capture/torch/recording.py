@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
@@ -251,6 +252,12 @@ def _flat(value: Any) -> Iterable[Any]:
                 yield item
 
 
+class Pause(threading.local):
+    """How many times over recording is suspended in this thread: inside backward, a step, or ourselves."""
+
+    depth = 0
+
+
 class ShadowMode(TorchFunctionMode):
     """Sees every torch call of its thread while it is on the stack."""
 
@@ -258,13 +265,15 @@ class ShadowMode(TorchFunctionMode):
         super().__init__()
         self.recorder = recorder
         self.guard = guard
-        self.paused = 0
+        self.pause = Pause()
+        self.live = False
+        """Off again: a thread that still has the mode on its stack passes straight through."""
         self.calls = 0
         self.on_error: Callable[[Any, Any, Exception, FrameType], None] = lambda *_: None
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if self.paused:
+        if not self.live or self.pause.depth:
             return func(*args, **kwargs)
         try:
             out = func(*args, **kwargs)
@@ -276,11 +285,11 @@ class ShadowMode(TorchFunctionMode):
             raise
         if role(func)[0] is not Role.IGNORE and not torch._C._are_functorch_transforms_active():
             self.calls += 1
-            self.paused += 1
+            self.pause.depth += 1
             try:
                 self.recorder.record(func, args, kwargs, out, sys._getframe(1))
             except Exception as error:
                 self.guard.fail(error, "recording")
             finally:
-                self.paused -= 1
+                self.pause.depth -= 1
         return out

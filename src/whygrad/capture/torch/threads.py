@@ -1,0 +1,37 @@
+"""torch's function modes belong to one thread: threads started while tracing get the mode too."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import torch.overrides
+from torch.overrides import TorchFunctionMode
+
+from whygrad.capture.torch.patches import Patches
+
+
+def patch(patches: Patches, mode: TorchFunctionMode) -> None:
+    """Put the mode on the stack of every thread that starts from now on."""
+    # `run` may be overridden by a subclass; this is the one function that every thread goes through.
+    original = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
+
+    def bootstrap(thread: Any) -> None:
+        mode.__enter__()
+        try:
+            original(thread)
+        finally:
+            remove(mode)
+
+    patches.set(threading.Thread, "_bootstrap_inner", bootstrap)
+
+
+def remove(mode: TorchFunctionMode) -> None:
+    """Take the mode off this thread's stack, wherever it is on it."""
+    if not any(found is mode for found in torch.overrides._get_current_function_mode_stack()):
+        return
+    above: list[Any] = []
+    while (top := torch.overrides._pop_mode()) is not mode:
+        above.append(top)
+    for other in reversed(above):
+        torch.overrides._push_mode(other)
