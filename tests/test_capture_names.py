@@ -4,10 +4,8 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -192,55 +190,6 @@ def test_optimizer_and_loss_by_their_names() -> None:
     assert row.consumed_by[0].startswith("critic_optimizer.step")
     assert {tuple(p.consumed_by) for p in watching.report.parameters} == {("critic_optimizer",)}
     assert {tuple(p.reached_by) for p in watching.report.parameters} == {("value_loss",)}
-
-
-MODULE = """
-import torch
-
-ensemble = {"left": torch.nn.Linear(4, 1)}
-solver = torch.optim.Adam(ensemble["left"].parameters())
-
-
-def train():
-    for _ in range(3):
-        loss = ensemble["left"](torch.randn(8, 4)).pow(2).mean()
-        solver.zero_grad()
-        loss.backward()
-        solver.step()
-"""
-
-
-def test_global_of_an_imported_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "trainer_of_names.py").write_text(MODULE, encoding="utf-8")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    module = importlib.import_module("trainer_of_names")
-    assert names(module.train) == ["ensemble['left'].bias", "ensemble['left'].weight"]
-
-
-def test_hostile_variables_do_not_stop_the_watching() -> None:
-    class Unsliced(list[Any]):
-        def __getitem__(self, index: Any) -> Any:
-            if not isinstance(index, int):
-                raise TypeError("one at a time")
-            return super().__getitem__(index)
-
-    class Unlisted(dict[str, Any]):
-        def items(self) -> Any:
-            raise OSError("the file behind it is gone")
-
-    class Unnamed:
-        @property  # type: ignore[misc]
-        def __class__(self) -> Any:
-            raise RuntimeError("not initialised")
-
-    def work() -> None:
-        memory, cache, proxy = Unsliced([1, 2]), Unlisted(), Unnamed()
-        agent = Agent()
-        agent.train()
-        assert len(memory) + len(cache) == 2
-        assert id(proxy)
-
-    assert names(work) == [f"agent.q_net.{i}.{n}" for i in (0, 2) for n in sorted(PAIR)]
 
 
 def test_names_survive_a_variable_that_is_deleted() -> None:

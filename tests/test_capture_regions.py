@@ -75,6 +75,11 @@ def decorated(net: nn.Linear, x: Tensor) -> Tensor:
     return helper(net, x)
 
 
+@torch.no_grad  # type: ignore[call-arg]  # here: bare decorator
+def bare(net: nn.Linear, x: Tensor) -> Tensor:
+    return helper(net, x)
+
+
 def helper(net: nn.Linear, x: Tensor) -> Tensor:
     return torch.as_tensor(net(x))
 
@@ -160,6 +165,7 @@ WRONG: dict[str, Forward] = {
     "plain": plain,
     "inner": decorated_caller,
     "decorated": decorated,
+    "bare decorator": bare,  # type: ignore[dict-item]
     "decorated switch": switched,
     "decorated inference": inference,
     "generator": generator,

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import copy
+import threading
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -35,6 +37,7 @@ OWNERS: list[Any] = [
     *(torch, torch.autograd, torch.autograd.Function, torch.autograd.Variable, torch.Tensor, nn.Parameter, nn.Module),
     *(MODE.no_grad, MODE.enable_grad, MODE.inference_mode, MODE.set_grad_enabled, torch.optim.Optimizer),
     *(nn.utils, torch.nn.utils.clip_grad, torch.distributions.Normal, nn.functional, torch.optim.SGD, torch.optim.Adam),
+    threading.Thread,
 ]
 """Whole namespaces, so that a patch added later is noticed as well."""
 
@@ -43,6 +46,7 @@ def everything() -> dict[tuple[str, str], Any]:
     found = {(owner.__name__, name): value for owner in OWNERS for name, value in vars(owner).items()}
     found["hooks", "pre"] = list(optimizers._global_optimizer_pre_hooks)
     found["hooks", "post"] = list(optimizers._global_optimizer_post_hooks)
+    found["warnings", "showwarning"] = warnings.showwarning
     found["modes", ""] = list(torch.overrides._get_current_function_mode_stack())
     found["modules", "forward"] = dict(torch.nn.modules.module._global_forward_hooks)
     found["modules", "pre"] = dict(torch.nn.modules.module._global_forward_pre_hooks)
@@ -118,6 +122,18 @@ def stopped_twice() -> None:
     assert watching.stop() is watching.stop()
 
 
+def caught_warnings_around_the_end() -> None:
+    watching = whygrad.watch().start()
+    with warnings.catch_warnings(record=True):
+        train()
+        watching.stop()
+
+
+def caught_warnings_around_the_closing_of_the_window() -> None:
+    with whygrad.watch(updates=1), warnings.catch_warnings():
+        train(4)
+
+
 def empty() -> None:
     with whygrad.watch():
         pass
@@ -125,6 +141,7 @@ def empty() -> None:
 
 WAYS = [finished, closed_before_the_end, traced_to_the_end, not_traced, raised, interrupted, stopped_inside_a_region]
 WAYS += [started_inside_a_region, stopped_twice, empty]
+WAYS += [caught_warnings_around_the_end, caught_warnings_around_the_closing_of_the_window]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -153,7 +170,8 @@ def test_replaced_things_still_work_afterwards() -> None:
 
 def test_things_taken_while_watching_still_work_afterwards() -> None:
     net = nn.Linear(4, 1)
-    with whygrad.watch():
+    before = everything()
+    with whygrad.watch() as watching:
         clip, from_numpy, backward, grad = (
             nn.utils.clip_grad_norm_,
             torch.from_numpy,
@@ -169,6 +187,10 @@ def test_things_taken_while_watching_still_work_afterwards() -> None:
     backward(loss, retain_graph=True)
     assert torch.equal(grad(loss, net.weight)[0], torch.full((1, 4), 2.0))
     assert float(clip(net.parameters(), 1.0)) > 1.0
+    after = everything()
+    assert watching.capture is not None
+    watching.capture.detach()  # Should the watching have come back to life: not for the tests that follow.
+    assert [key for key in before if before[key] is not after[key] and before[key] != after[key]] == []
 
 
 def test_replacements_look_like_the_originals() -> None:

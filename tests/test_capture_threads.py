@@ -106,8 +106,9 @@ def test_acting_in_a_second_thread_while_the_first_trains() -> None:
     done = threading.Event()
     failures: list[Exception] = []
 
+    actor = nn.Linear(4, 2)
+
     def act() -> None:
-        actor = nn.Linear(4, 2)
         try:
             while not done.is_set():
                 with torch.no_grad():

@@ -7,7 +7,9 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Iterator
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -179,3 +181,37 @@ def test_parametrized_and_normed_weights() -> None:
             optimizer.step()
     assert watching.report.limits == []
     assert watching.report.findings == []
+
+
+class Places:
+    """Makes arrays until one lies where another array lay."""
+
+    def __init__(self) -> None:
+        self.address = 0
+        self.met = 0
+
+    def leave(self, array: Any) -> None:
+        self.address = array.__array_interface__["data"][0]
+
+    def array(self) -> Any:
+        made = [np.ones(65536, dtype=np.float32) for _ in range(30)]
+        for array in made:
+            if array.__array_interface__["data"][0] == self.address:
+                self.met += 1
+                return array
+        return made[0]
+
+
+def test_array_in_memory_that_another_has_left() -> None:
+    scorer, value, places = nn.Linear(1, 65536), nn.Linear(65536, 1), Places()
+    optimizer = torch.optim.SGD([*scorer.parameters(), *value.parameters()], lr=0.0)
+    with whygrad.watch() as watching:
+        for _ in range(5):
+            places.leave(scorer(torch.ones(1)).detach().numpy())
+            loss = squared(value(torch.from_numpy(places.array())) - 1.0)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    if not places.met:
+        pytest.skip("this allocator did not use the memory again")
+    assert [finding.code for finding in watching.report.loud] == ["WG107"]

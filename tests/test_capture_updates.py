@@ -1,4 +1,4 @@
-"""Unusual ways to update weights: sparse, scaled, by hand, inside backward, late or shared parameters."""
+"""Unusual ways to update weights: sparse, scaled, by hand, inside backward, several losses in one call."""
 
 # mypy: disallow-untyped-calls=False
 
@@ -133,88 +133,20 @@ def test_optimizer_inside_backward() -> None:
     assert watching.report.updates == 36
 
 
-def test_parameters_added_late() -> None:
-    torso, heads = nn.Linear(4, 4), [nn.Linear(4, 1)]
-    optimizer = torch.optim.SGD([*torso.parameters(), *heads[0].parameters()], lr=0.1)
-    with whygrad.watch() as watching:
-        for count in range(14):
-            if count == 6:
-                heads.append(nn.Linear(4, 1))
-                optimizer.add_param_group({"params": heads[-1].parameters()})
-            features = torso(torch.randn(8, 4))
-            loss = torch.stack([head(features).pow(2).mean() for head in heads]).sum()
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-    assert watching.report.findings == []
-    names = {row.name for row in watching.report.parameters}
-    assert names == {"torso.weight", "torso.bias"} | {f"heads[{i}].{n}" for i in (0, 1) for n in ("weight", "bias")}
-    assert all(row.consumed_by == ["optimizer"] for row in watching.report.parameters)
+def test_two_losses_in_one_call() -> None:
+    actor, torso, head = nn.Linear(4, 1), nn.Linear(4, 4), nn.Linear(4, 1)
+    optimizer = torch.optim.SGD([*actor.parameters(), *torso.parameters(), *head.parameters()], lr=0.1)
 
+    def train(cut: bool) -> list[tuple[str, list[str]]]:
+        with whygrad.watch() as watching:
+            for _ in range(4):
+                x = torch.randn(8, 4)
+                features = torso(x).detach() if cut else torso(x)
+                losses = [actor(x).pow(2).mean(), head(features).pow(2).mean()]
+                optimizer.zero_grad()
+                torch.autograd.backward(losses)
+                optimizer.step()
+        return [(finding.code, sorted(finding.parameters)) for finding in watching.report.loud]
 
-def test_tied_parameters() -> None:
-    class Tied(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.words = nn.Embedding(6, 3)
-            self.out = nn.Linear(3, 6, bias=False)
-            self.out.weight = self.words.weight
-
-        def forward(self, x: Tensor) -> Tensor:
-            out: Tensor = self.out(self.words(x))
-            return out
-
-    tied = Tied()
-    optimizer = torch.optim.Adam(tied.parameters())
-    with whygrad.watch() as watching:
-        for _ in range(7):
-            x = torch.randint(0, 6, (5,))
-            loss = nn.functional.cross_entropy(tied(x), x)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-    assert watching.report.findings == []
-    assert [row.name for row in watching.report.parameters] in (["tied.out.weight"], ["tied.words.weight"])
-
-
-def test_modules_in_a_plain_list() -> None:
-    class Stack(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.layers = [nn.Linear(4, 4) for _ in range(2)]
-            self.head = nn.Linear(4, 1)
-
-        def forward(self, x: Tensor) -> Tensor:
-            for layer in self.layers:
-                x = layer(x).tanh()
-            out: Tensor = self.head(x)
-            return out
-
-    stack = Stack()
-    optimizer = torch.optim.Adam(stack.parameters())
-    with whygrad.watch() as watching:
-        for _ in range(4):
-            loss = stack(torch.randn(8, 4)).pow(2).mean()
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-    (finding,) = watching.report.loud
-    assert finding.code == "WG109"
-    assert sorted(finding.parameters) == [f"stack.layers[{i}].{n}" for i in (0, 1) for n in ("bias", "weight")]
-
-
-@pytest.mark.parametrize("dry_run", [True, False])
-def test_lazy_modules(dry_run: bool) -> None:
-    with whygrad.watch() as watching:
-        net = nn.Sequential(nn.LazyLinear(5), nn.Tanh(), nn.LazyLinear(1))
-        if dry_run:
-            net(torch.randn(2, 7))
-        optimizer = torch.optim.Adam(net.parameters())
-        for _ in range(4):
-            loss = net(torch.randn(8, 7)).pow(2).mean()
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-    assert watching.report.limits == []
-    assert watching.report.findings == []
-    assert {row.name: row.shape for row in watching.report.parameters}["net.0.weight"] == [5, 7]
+    assert train(cut=False) == []
+    assert train(cut=True) == [("WG103", ["torso.bias", "torso.weight"])]

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import copy
 import importlib
+import threading
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -112,7 +114,7 @@ def touched() -> dict[str, Any]:
     owners += [(torch.optim.Optimizer, "__init__"), (torch.optim.Optimizer, "zero_grad"), (nn.Module, "zero_grad")]
     owners += [(nn.utils, "clip_grad_norm_"), (nn.utils, "clip_grad_value_"), (torch, "from_numpy")]
     owners += [(nn.Parameter, "__new__"), (nn.Parameter, "__deepcopy__"), (torch.autograd.Variable, "__new__")]
-    owners += [(torch.autograd.Function, "apply")]
+    owners += [(torch.autograd.Function, "apply"), (threading.Thread, "_bootstrap_inner"), (warnings, "showwarning")]
     found = {f"{owner.__name__}.{name}": vars(owner).get(name) for owner, name in owners}
     found["step hooks"] = (
         list(optimizers._global_optimizer_pre_hooks.values()),

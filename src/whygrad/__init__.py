@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from whygrad.about import __version__
 
 if TYPE_CHECKING:
-    from whygrad.explain import explain
+    from whygrad.asking import explain
     from whygrad.report.model import Report, UnhealthyError
     from whygrad.session import Session, watch
 
@@ -26,7 +26,7 @@ _HOMES = {
     "Report": "whygrad.report.model",
     "Session": "whygrad.session",
     "UnhealthyError": "whygrad.report.model",
-    "explain": "whygrad.explain",
+    "explain": "whygrad.asking",
     "watch": "whygrad.session",
 }
 

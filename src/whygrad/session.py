@@ -34,7 +34,6 @@ class Session:
         self.config = config or configuration.Config()
         self.capture: Capture | None = None
         self._report: Report | None = None
-        self._pid = os.getpid()
 
     def start(self) -> Session:
         """Begin to watch this process. Child processes are left alone."""
@@ -49,13 +48,8 @@ class Session:
             raise RuntimeError("whygrad is already watching; stop it first")
         _active = self
         self.capture = Capture(Options(self.config.updates, self.config.trace))
-        os.register_at_fork(after_in_child=self._in_child)
         self.capture.start()
         return self
-
-    def _in_child(self) -> None:
-        if self.capture is not None and self._report is None:
-            self.capture.detach()
 
     def stop(self, escaped: BaseException | None = None) -> Report:
         """End the watching and say what was found."""
@@ -103,6 +97,17 @@ class Session:
 
 
 _active: Session | None = None
+
+
+def _forked() -> None:
+    """A child process is not watched, and may watch itself."""
+    global _active
+    if _active is not None and _active.capture is not None:
+        _active.capture.detach()
+    _active = None
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 def active() -> Session | None:

@@ -51,9 +51,8 @@ def rendered(report: Report, form: str, color: str, *, terminal: bool) -> str:
         return json.dumps(report)
     if form == "concise":
         return concise(report) + "\n"
-    forced = color == "always" or (color == "auto" and bool(os.environ.get("FORCE_COLOR")))
-    off = color == "never" or (color == "auto" and bool(os.environ.get("NO_COLOR")))
-    coloured = forced or (terminal and not off)
+    wanted = (terminal or bool(os.environ.get("FORCE_COLOR"))) and not os.environ.get("NO_COLOR")
+    coloured = color == "always" or (color == "auto" and wanted)
     buffer = io.StringIO()
     console = Console(
         file=buffer,

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from whygrad.cli import tracebacks
+from whygrad.cli import tracebacks, warned
 from whygrad.cli.arrival import when_torch_arrives
 from whygrad.config import Config
 from whygrad.report.model import Report
@@ -73,6 +73,7 @@ def execute(script: Script, config: Config, *, full_traceback: bool = False) -> 
     """Run the script to its end, however it ends, and report what was seen."""
     if importlib.util.find_spec("torch") is None:
         raise ScriptError("torch is not installed in this environment, so there is nothing to watch")
+    warned.relocate()
     session, parent = Session(config), os.getpid()
     arrival = when_torch_arrives(session.start)
     os.register_at_fork(after_in_child=arrival.withdraw)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from whygrad import wording
 from whygrad.finding import Finding
 from whygrad.report.model import LossRow, ParameterRow, Report
 from whygrad.source import expressions, files
 from whygrad.trace import Backward, Site, Trace
 from whygrad.trace.consumption import consumers
+from whygrad.trace.membership import PERSISTENT
 from whygrad.trace.terms import terms
 
 MOST_LOSSES = 12
@@ -27,9 +30,9 @@ def build(trace: Trace, findings: list[Finding]) -> Report:
 
 
 def shown(trace: Trace) -> list[int]:
-    """Parameters worth a row: held by an optimizer or reached by a loss."""
-    deposited = {n for b in trace.backwards for n in b.deposits}
-    return [p.id for p in trace.parameters if p.id in trace.holders or p.id in deposited]
+    """Parameters worth a row: held by an optimizer or reached again and again, as no input is."""
+    deposits = Counter(n for b in trace.backwards for n in b.deposits)
+    return [p.id for p in trace.parameters if p.id in trace.holders or deposits[p.id] >= PERSISTENT]
 
 
 def _parameters(trace: Trace) -> list[ParameterRow]:

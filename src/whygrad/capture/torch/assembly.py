@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from whygrad.capture.torch.parameters import Known
+from whygrad.capture.torch.parameters import Known, shape
 from whygrad.source import expressions
 from whygrad.trace import Optimizer, Parameter, Site, Trace
 
@@ -54,10 +54,10 @@ def parameters_of(capture: Capture) -> list[Parameter]:
     return [_parameter(known) for known in capture.parameters.known_list]
 
 
-def _chained(escaped: BaseException | None, error: BaseException | None) -> bool:
+def _chained(escaped: BaseException | None, error: int) -> bool:
     """Whether the error is the one that escaped, or what it was raised from."""
-    while escaped is not None and error is not None:
-        if escaped is error:
+    while escaped is not None:
+        if id(escaped) == error:
             return True
         escaped = escaped.__cause__ or escaped.__context__
     return False
@@ -69,7 +69,7 @@ def _parameter(known: Known) -> Parameter:
         known.number,
         known.name or _invented(known),
         known.module or known.name or _invented(known),
-        known.shape,
+        shape(tensor) if tensor is not None else known.shape,
         known.wanted,
         known.created,
         known.stack,
@@ -101,7 +101,9 @@ def _assigned(site: Site | None) -> str:
 
 
 def _changed(known: Known, tensor: torch.Tensor | None) -> bool:
-    return bool(known.consumed) or (tensor is not None and tensor._version > known.version > 0)
+    if known.consumed or tensor is None or tensor.is_inference():
+        return bool(known.consumed)
+    return tensor._version > known.version > 0
 
 
 def _held_counts(trace: Trace) -> None:

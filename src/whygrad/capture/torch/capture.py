@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from whygrad.capture.torch import frames, raising, threads, warned
+from whygrad.capture.torch import frames, raising, threads
 from whygrad.capture.torch.assembly import assemble, parameters_of
 from whygrad.capture.torch.differentiating import Count, Differentiating
 from whygrad.capture.torch.entrances import Entrances, sources
@@ -24,7 +24,7 @@ from whygrad.capture.torch.regions import Regions
 from whygrad.capture.torch.shadow import Node, Shadow
 from whygrad.capture.torch.window import Window
 from whygrad.source import expressions
-from whygrad.trace import Backward, Trace
+from whygrad.trace import Backward, Kind, Trace
 from whygrad.trace.cuts import Cut, cut_between
 
 Tensor = torch.Tensor
@@ -73,6 +73,7 @@ class Capture:
         self.protocol.after_step = self._after_step
         self.entrances = Entrances(self.recorder, self.guard, lambda: self.recording)
         self.naming = Naming(self.parameters)
+        self.protocol.on_growth = self.naming.look
         self.extraction = Extraction(self.shadow, self.parameters, self.recorder.departures)
         self.errors = raising.Errors(self.shadow, self.parameters, self.protocol)
         self._always, self._during = Patches(), Patches()
@@ -100,7 +101,9 @@ class Capture:
         return assemble(self, escaped)
 
     def detach(self) -> None:
+        self.window.policy = "off"  # Whoever kept one of our wrappers does not start us again.
         self._close()
+        threads.remove(self.mode)  # Another thread may have closed the window.
         self._always.undo()
         self.protocol.unhook()
 
@@ -109,7 +112,6 @@ class Capture:
             return
         self._tracing = self.window.open = True
         self.entrances.patch(self._during)
-        warned.patch(self._during)
         threads.patch(self._during, self.mode)
         self.protocol.patch_window(self._during)
         self.mode.live = True
@@ -118,7 +120,7 @@ class Capture:
         self._roots.clear()
         self.settled.clear()
         self.protocol.attentive = True
-        self.mode.__enter__()
+        threads.insert(self.mode)
 
     def _close(self) -> None:
         if not self._tracing:
@@ -142,7 +144,7 @@ class Capture:
             return None
         self._backwards += 1
         site = frames.site(code, lasti, inner)
-        root = self.shadow.get(roots[0]) if roots else None
+        root = self._root(roots)
         backward = Backward(
             self._backwards, site, None, self._loss_name(site, root), how=how, order=self.protocol.tick()
         )
@@ -151,11 +153,22 @@ class Capture:
         count = self._roots.get(loss, 0)
         self._roots[loss] = count + 1
         keep = root is not None and (count < MOST_ROOTS or count & (count - 1) == 0)
-        if count < 2:
+        if count < 2 or self.naming.wanted():
             self.naming.look(frame)
         self.mode.pause.depth += 1
         self._calls_at_backward = self.mode.calls
         return _Pending(backward, self.protocol.snapshot(), root, keep)
+
+    def _root(self, roots: list[Tensor]) -> Node | None:
+        """The loss; several that are differentiated in one call count as their sum."""
+        nodes = [node for node in map(self.shadow.get, roots) if node is not None]
+        if len(nodes) < 2:
+            return nodes[0] if nodes else None
+        total = self.shadow.new(Kind.COMPUTE, "add")
+        total.inputs = tuple((node, node.requires_grad, False) for node in nodes)
+        total.requires_grad = any(node.requires_grad for node in nodes)
+        total.code, total.lasti, total.inner = nodes[0].code, nodes[0].lasti, nodes[0].inner
+        return total
 
     def _loss_name(self, site: Any, root: Node | None) -> str:
         written = expressions.receiver(site)
@@ -180,6 +193,7 @@ class Capture:
         self.protocol.backwards.append(backward)
         if error is not None:
             self.errors.in_backward(error, backward, pending.root, self.regions.current())
+        self._close_if_enough()
 
     def _deposits(self, pending: _Pending) -> None:
         changed: list[int] = []
@@ -197,7 +211,7 @@ class Capture:
             for number in numbers:
                 known = self.parameters[number]
                 tensor = known.ref()
-                if known.grad == "nonzero" or tensor is None or tensor.grad is None:
+                if known.grad == "nonzero" or tensor is None or tensor.grad is None or tensor.grad.is_meta:
                     continue
                 grad = tensor.grad.coalesce().values() if tensor.grad.is_sparse else tensor.grad
                 known.grad = "nonzero" if bool(grad.any()) else "zero"
@@ -214,7 +228,7 @@ class Capture:
             if self.window.should_open(self.protocol.updates, unseen, symptom):
                 self._open()
             return
-        if held.traced_steps < 2:
+        if held.traced_steps < 2 or self.naming.wanted():
             self.naming.look(frame)
         held.traced_steps += 1
         self.traced_updates += 1
@@ -224,18 +238,20 @@ class Capture:
             self.mode.pause.depth += 1
 
     def _after_step(self) -> None:
-        if not self._tracing:
-            return
-        self.mode.pause.depth = 0
+        if self._tracing and not self.differentiating.inside:
+            self.mode.pause.depth = 0
+            self._close_if_enough()
+
+    def _close_if_enough(self) -> None:
         if self.window.should_close(self.mode.calls - self._calls_at_backward):
             self._close()
 
-    def ask(self, loss: Tensor, lost: dict[str, Tensor]) -> dict[str, str]:
-        """Why this one loss does not reach these parameters, as far as the window saw it."""
+    def ask(self, loss: Tensor, lost: dict[str, Tensor]) -> dict[str, str] | None:
+        """Why this one loss does not reach these parameters; None if the window did not see it made."""
         root = self.shadow.get(loss)
         numbers = {found.number: name for name, t in lost.items() if (found := self.parameters.find(t)) is not None}
-        if root is None or not numbers:
-            return {}
+        if root is None:
+            return None
         self.mode.pause.depth += 1
         try:
             backward = Backward(0, None, self.extraction.take(root))

@@ -18,7 +18,7 @@ def departed(shadow: Shadow, out: Any, node: Node) -> None:
     """Remember what left: numbers by value, arrays also by address."""
     address = _address(out)
     if address is not None:
-        shadow.left_memory(address, node)
+        shadow.left_memory(address, node, out)
     for value in _numbers(out):
         shadow.left(value, node)
 
@@ -37,8 +37,15 @@ def origins(shadow: Shadow, data: Any) -> list[Node]:
 
 def origin_of_tensor(shadow: Shadow, tensor: torch.Tensor) -> Node | None:
     """Where a tensor of unknown make got its numbers, if they were seen leaving."""
-    if tensor.numel() > LARGEST or tensor.numel() == 0 or tensor.device.type != "cpu" or tensor.is_sparse:
+    if (
+        tensor.is_nested
+        or tensor.layout != torch.strided
+        or tensor.device.type != "cpu"
+        or not 0 < tensor.numel() <= LARGEST
+    ):
         return None
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
+        return None  # A wrapper need not have memory or numbers of its own.
     known = shadow.origin_of_memory(tensor.data_ptr())
     if known is not None:
         return known

@@ -43,17 +43,18 @@ class Differentiating(threading.local):
     def _around(
         self, original: Callable[..., Any], how: str, before: Callable[..., Any], after: Callable[..., None]
     ) -> Callable[..., Any]:
-        def differentiate(roots: Any, *args: Any, **kwargs: Any) -> Any:
+        def differentiate(*args: Any, **kwargs: Any) -> Any:
             if self.inside:
-                return original(roots, *args, **kwargs)
+                return original(*args, **kwargs)
             frame = sys._getframe(1)
             self.inside = True
             self.count.calls += 1
             token = None
             if (id(frame.f_code), frame.f_lasti) not in self.settled:
+                roots = args[0] if args else kwargs.get("outputs", kwargs.get("tensors"))
                 token = self._begin(before, frame, roots, how)
             try:
-                result = original(roots, *args, **kwargs)
+                result = original(*args, **kwargs)
             except Exception as error:
                 self._finish(after, token or frame, error)
                 raise
@@ -66,8 +67,11 @@ class Differentiating(threading.local):
         return differentiate
 
     def _begin(self, before: Callable[..., Any], frame: FrameType, roots: Any, how: str) -> Any:
-        tensors = [roots] if isinstance(roots, Tensor) else [t for t in roots if isinstance(t, Tensor)]
-        return self.guard(lambda: before(frame, tensors, how), "backward")
+        several = roots if isinstance(roots, (list, tuple)) else [roots]  # An iterator is not ours to use up.
+        tensors = [t for t in several if isinstance(t, Tensor)]
+        with torch._C.DisableTorchFunction():
+            return self.guard(lambda: before(frame, tensors, how), "backward")
 
     def _finish(self, after: Callable[..., None], token: Any, error: Exception | None) -> None:
-        self.guard(lambda: after(token, error), "backward")
+        with torch._C.DisableTorchFunction():
+            self.guard(lambda: after(token, error), "backward")

@@ -11,6 +11,7 @@ import torch
 
 from whygrad.capture.torch import frames
 from whygrad.capture.torch.guard import Guard
+from whygrad.capture.torch.parameters import shape
 from whygrad.capture.torch.patches import Patches
 from whygrad.capture.torch.recording import Recorder
 from whygrad.capture.torch.shadow import Node
@@ -123,13 +124,14 @@ class Entrances:
         for tensor in [out] if isinstance(out, Tensor) else out if isinstance(out, (list, tuple)) else ():
             if not isinstance(tensor, Tensor) or any(tensor is a for a in operands):
                 continue
-            node = recorder.shadow.new(kind, cls.__name__)
             inner = recorder.shadow.get(tensor)
-            node.inputs = tuple((recorder.node_of(a), a.requires_grad, False) for a in operands)
+            inputs = [(recorder.node_of(a), a.requires_grad, False) for a in operands]
             if inner is not None and (kind is Kind.CHECKPOINT or not operands):
-                node.inputs += ((inner, False, False),)
+                inputs.append((inner, False, False))
+            node = recorder.shadow.new(kind, cls.__name__)
+            node.inputs = tuple(inputs)
             node.floating, node.requires_grad = tensor.is_floating_point(), tensor.requires_grad
-            node.shape, node.dtype = tensor.shape, tensor.dtype
+            node.shape, node.dtype = shape(tensor), tensor.dtype
             if kind is Kind.FUNCTION and not tensor.requires_grad and not torch.is_grad_enabled():
                 node.region = recorder.regions.current()
             recorder.place(node, frame)

@@ -132,7 +132,12 @@ class Extraction:
 
 def _readable(tensor: torch.Tensor) -> bool:
     """Small, and where reading it waits for no device."""
-    near = tensor.is_floating_point() and tensor.device.type == "cpu" and tensor.layout == torch.strided
+    near = (
+        not tensor.is_nested
+        and tensor.is_floating_point()
+        and tensor.device.type == "cpu"
+        and tensor.layout == torch.strided
+    )
     return near and 0 < tensor.numel() < LARGEST
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import sys
 import sysconfig
 from types import CodeType, FrameType
 
@@ -12,7 +14,7 @@ from whygrad.about import HOME
 from whygrad.source import positions
 from whygrad.trace import Site
 
-USER, LIBRARY, TORCH, OWN = 3, 2, 1, 0
+STDLIB, USER, LIBRARY, TORCH, OWN = 4, 3, 2, 1, 0
 
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _STDLIB = tuple(os.path.abspath(sysconfig.get_paths()[k]) + os.sep for k in ("stdlib", "platstdlib"))
@@ -32,16 +34,16 @@ def kind_of(file: str) -> int:
 
 def _classify(file: str) -> int:
     if file.startswith("<") and not file.startswith(("<string>", "<ipython", "<stdin>")):
-        return TORCH if "torch" in file or "eval" in file else LIBRARY
+        return TORCH if "torch" in file or "eval" in file else STDLIB
     path = os.path.abspath(file)
     if path.startswith(HOME):
         return OWN
     if path.startswith(_TORCH):
         return TORCH
     parts = path.split(os.sep)
-    if "site-packages" in parts or "dist-packages" in parts or path.startswith(_STDLIB):
+    if "site-packages" in parts or "dist-packages" in parts:
         return LIBRARY
-    return USER
+    return STDLIB if path.startswith(_STDLIB) else USER
 
 
 def locate(frame: FrameType | None) -> tuple[CodeType | None, int, Place | None]:
@@ -66,6 +68,19 @@ def site(code: CodeType | None, lasti: int, inner: Place | None = None) -> Site 
     if code is not None:
         return positions.resolve(code, lasti)
     return positions.resolve(*inner) if inner is not None else None
+
+
+def variables(frame: FrameType) -> dict[str, object]:
+    """The local variables, without leaving a trace of having looked.
+
+    Before Python 3.13 a frame keeps the dictionary it once handed out, and with it every value that
+    the user deletes afterwards.
+    """
+    shown = frame.f_locals
+    copy = dict(shown)
+    if sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+        shown.clear()
+    return copy
 
 
 def user_site(frame: FrameType | None) -> Site | None:

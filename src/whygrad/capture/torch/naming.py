@@ -24,8 +24,17 @@ class Naming:
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
         self.optimizers: dict[int, str] = {}
-        self._rank: dict[int, tuple[bool, bool, int, str]] = {}
+        self._nameless = 0
+        self._level = 0
+        """How far inside the scope lies that is being searched; an outer name outlives an inner one."""
+        self._rank: dict[int, tuple[bool, bool, int, int, str]] = {}
         self._optimizer_rank: dict[int, tuple[bool, int, str]] = {}
+
+    def wanted(self) -> bool:
+        """Parameters have come since the last look, and one may have a name by now."""
+        nameless = sum(not known.name for known in self.parameters.known_list)
+        changed, self._nameless = nameless > self._nameless, nameless
+        return changed
 
     def look(self, frame: FrameType | None) -> None:
         """Search everything the user's frames can see, from the outermost inwards."""
@@ -35,15 +44,24 @@ class Naming:
                 stack.append(frame)
             frame = frame.f_back
         seen: dict[int, int] = {}
-        if stack:
-            self._scope(stack[-1].f_globals, seen)
-        for user in reversed(stack):
-            self._scope(user.f_locals, seen)
+        outside = {id(user.f_globals): user.f_globals for user in reversed(stack)}
+        scopes = [dict(variables) for variables in outside.values()]
+        scopes += [frames.variables(user) for user in reversed(stack)]
+        for self._level, variables in enumerate(scopes):
+            for name, value in variables.items():
+                if not name.startswith("__"):
+                    self._safely(name, value, seen)
 
-    def _scope(self, variables: dict[str, Any], seen: dict[int, int]) -> None:
-        for name, value in list(variables.items()):
-            if not name.startswith("__"):
+    def _safely(self, name: str, value: Any, seen: dict[int, int]) -> None:
+        try:
+            if isinstance(value, types.ModuleType) and _users(value):
+                for inner, item in list(vars(value).items()):
+                    if not inner.startswith("__"):
+                        self._visit(f"{name}.{inner}", item, 1, seen)
+            else:
                 self._visit(name, value, 0, seen)
+        except Exception:  # An object that does not like to be looked at keeps its secrets.
+            return
 
     def _visit(self, path: str, value: Any, depth: int, seen: dict[int, int]) -> None:
         if isinstance(value, _PLAIN) or depth > DEEPEST:
@@ -51,10 +69,7 @@ class Naming:
         if isinstance(value, torch.Tensor):
             self._name(path, path, value, depth, bare=True)
             return
-        before = seen.get(id(value))
-        if before is not None and before <= depth and not path.count("."):
-            return
-        if before is not None and path.count(".") and before <= depth:
+        if seen.get(id(value), depth + 1) <= depth:
             return
         seen[id(value)] = depth
         if isinstance(value, torch.nn.Module):
@@ -82,7 +97,7 @@ class Naming:
         known = self.parameters.find(tensor)
         if known is None:
             return
-        rank = (name.startswith("self"), bare, depth, name)
+        rank = (name.startswith("self"), bare, self._level, depth, name)
         if known.number not in self._rank or rank < self._rank[known.number]:
             self._rank[known.number] = rank
             known.name = name.removeprefix("self.")
@@ -93,6 +108,11 @@ class Naming:
         if id(optimizer) not in self._optimizer_rank or rank < self._optimizer_rank[id(optimizer)]:
             self._optimizer_rank[id(optimizer)] = rank
             self.optimizers[id(optimizer)] = path.removeprefix("self.")
+
+
+def _users(module: types.ModuleType) -> bool:
+    file = getattr(module, "__file__", None)
+    return isinstance(file, str) and frames.kind_of(file) == frames.USER
 
 
 def _members(value: Any) -> Iterator[tuple[str, Any]]:
@@ -115,7 +135,7 @@ def enclosing_modules(frame: FrameType | None) -> tuple[torch.nn.Module, ...]:
     found: list[torch.nn.Module] = []
     while frame is not None:
         if frame.f_code.co_name == "forward" or frame.f_code.co_argcount:
-            owner = frame.f_locals.get("self")
+            owner = frames.variables(frame).get("self")
             if isinstance(owner, torch.nn.Module) and not any(owner is f for f in found):
                 found.append(owner)
         frame = frame.f_back

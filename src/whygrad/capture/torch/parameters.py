@@ -69,7 +69,7 @@ class Parameters:
     def register(self, tensor: torch.Tensor) -> Known:
         found = self.find(tensor)
         if found is None:
-            found = Known(len(self.known_list), weakref.ref(tensor), tuple(tensor.shape))
+            found = Known(len(self.known_list), weakref.ref(tensor), shape(tensor))
             found.wanted = tensor.requires_grad
             self.known_list.append(found)
             self._by_id[id(tensor)] = found
@@ -84,16 +84,25 @@ class Parameters:
             return tensor
         if tensor.requires_grad:
             return None
-        found = self._by_storage.get(_storage(tensor))
-        return found.ref() if found is not None else None
+        address = _storage(tensor)
+        found = self._by_storage.get(address)
+        parameter = found.ref() if found is not None else None
+        return parameter if parameter is not None and address and _storage(parameter) == address else None
 
     def living(self) -> list[tuple[Known, torch.Tensor]]:
         pairs = ((known, known.ref()) for known in self.known_list)
         return [(known, tensor) for known, tensor in pairs if tensor is not None]
 
 
+def shape(tensor: torch.Tensor) -> tuple[int, ...]:
+    try:
+        return tuple(tensor.shape)
+    except (RuntimeError, NotImplementedError, ValueError):
+        return ()  # Nested tensors have no one shape, lazy parameters have none yet.
+
+
 def _storage(tensor: Any) -> int:
     try:
         return int(tensor.untyped_storage().data_ptr())
-    except (RuntimeError, NotImplementedError):
+    except (RuntimeError, NotImplementedError, ValueError):
         return 0  # Meta, fake and wrapper tensors have no memory of their own.

@@ -65,6 +65,7 @@ class Protocol:
         self.attentive = False
         """The window is open: every step counts."""
         self.tracing: Callable[[], bool] = lambda: True
+        self.on_growth: Callable[[FrameType], None] = lambda _: None
         self.before_step: Callable[[Held, bool, FrameType], None] = lambda *_: None
         self.after_step: Callable[[], None] = lambda: None
 
@@ -131,14 +132,18 @@ class Protocol:
             return
         frame = sys._getframe(1)
         closure = len(args) > 1 or kwargs.get("closure") is not None  # args[0] is the optimizer itself
-        self.guard(lambda: self._stepping(optimizer, closure, frame), "step")
+        with torch._C.DisableTorchFunction():
+            self.guard(lambda: self._stepping(optimizer, closure, frame), "step")
 
     def _stepping(self, optimizer: Any, closure: bool, frame: FrameType) -> None:
         held = self.seen(optimizer, frame)
         held.steps += 1
         self.updates += 1
         held.next_look = held.steps + (held.stride if held.steps > ALWAYS_CHECKED else 0)
+        known = len(held.parameters)
         self.refresh(held, optimizer)
+        if len(held.parameters) > known:
+            self.on_growth(frame)
         self._look(held)
         self.before_step(held, closure, frame)
 

@@ -47,7 +47,8 @@ class Errors:
         self.parameters = parameters
         self.protocol = protocol
         self.raised: Raised | None = None
-        self.error: BaseException | None = None
+        self.error = 0
+        """Identity of the exception; to hold it would keep every tensor of its frames alive."""
         self._freed: dict[int, Backward] = {}
         self._steps: dict[int, tuple[int, Site | None]] = {}
         self._writes: dict[int, Node] = {}
@@ -71,7 +72,7 @@ class Errors:
             self._freed.setdefault(node.serial, backward)
 
     def _set(self, code: str, error: BaseException, site: Site | None) -> Raised:
-        self.error = error
+        self.error = id(error)
         self.raised = Raised(code, str(error).split("\n")[0], type(error).__name__, site)
         return self.raised
 

@@ -13,7 +13,7 @@ from torch.overrides import TorchFunctionMode
 
 from whygrad.capture.torch import crossings, frames
 from whygrad.capture.torch.guard import Guard
-from whygrad.capture.torch.parameters import Parameters
+from whygrad.capture.torch.parameters import Parameters, shape
 from whygrad.capture.torch.regions import Regions
 from whygrad.capture.torch.shadow import Node, Shadow
 from whygrad.capture.torch.vocabulary import ALIASING, ARITHMETIC, CASTS, KINDS, Role, role
@@ -59,7 +59,7 @@ class Recorder:
             node.parameter = number
             node.floating = tensor.is_floating_point()
             node.requires_grad = tensor.requires_grad
-            node.shape, node.dtype = tensor.shape, tensor.dtype
+            node.shape, node.dtype = shape(tensor), tensor.dtype
             if number is not None:
                 self.on_use(number)
             elif node.floating:
@@ -113,16 +113,18 @@ class Recorder:
     def _node(
         self, name: str, kind: Kind, args: Any, kwargs: Any, out: Tensor, floating: bool, frame: FrameType | None
     ) -> Node:
-        node = self.shadow.new(kind, name)
+        inputs: list[Any] = []
+        constant = False
         if kind is not Kind.INPUT:
             values = (*args, *kwargs.values()) if kwargs else args
-            inputs, node.constant = self.inputs_of(values, floating, name)
-            node.inputs = tuple(inputs)
+            inputs, constant = self.inputs_of(values, floating, name)
             if kind is Kind.COMPUTE and not floating and any(i[0].floating for i in inputs):
-                node.kind = Kind.DISCRETE
+                kind = Kind.DISCRETE
+        node = self.shadow.new(kind, name)
+        node.inputs, node.constant = tuple(inputs), constant
         node.floating = floating
         node.requires_grad = out.requires_grad
-        node.shape, node.dtype = out.shape, out.dtype
+        node.shape, node.dtype = shape(out), out.dtype
         if not torch.is_grad_enabled():
             node.region = self.regions.current()
         self.place(node, frame)
@@ -162,10 +164,11 @@ class Recorder:
 
     def _through_view(self, base: Tensor, node: Node) -> Node:
         """Writing into a view writes into its base."""
+        before = self.node_of(base)
         outer = self.shadow.new(Kind.COMPUTE, node.name)
-        outer.inputs = ((self.node_of(base), base.requires_grad, False), (node, node.requires_grad, False))
+        outer.inputs = ((before, base.requires_grad, False), (node, node.requires_grad, False))
         outer.floating, outer.requires_grad = node.floating, base.requires_grad
-        outer.shape, outer.dtype, outer.region = base.shape, base.dtype, node.region
+        outer.shape, outer.dtype, outer.region = shape(base), base.dtype, node.region
         outer.code, outer.lasti, outer.inner = node.code, node.lasti, node.inner
         return outer
 
@@ -181,9 +184,10 @@ class Recorder:
         tensor = args[0]
         if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
             return
+        source = self.node_of(tensor)
         node = self.shadow.new(Kind.LEAVE, name)
-        node.inputs = ((self.node_of(tensor), tensor.requires_grad, False),)
-        node.shape, node.dtype = tensor.shape, tensor.dtype
+        node.inputs = ((source, tensor.requires_grad, False),)
+        node.shape, node.dtype = shape(tensor), tensor.dtype
         if not torch.is_grad_enabled():
             node.region = self.regions.current()
         self.place(node, frame)
@@ -203,20 +207,16 @@ class Recorder:
     def copied(self, name: str, source: Any, out: Any, frame: FrameType | None) -> None:
         if not isinstance(out, Tensor):
             return
+        tensors = [t for t in crossings.flattened(source) if isinstance(t, Tensor)]
+        inputs = [(self.node_of(t), t.requires_grad, False) for t in tensors]
+        if not tensors:
+            inputs = [(origin, False, False) for origin in crossings.origins(self.shadow, source)]
         node = self.shadow.new(Kind.COPY, name)
-        if isinstance(source, Tensor):
-            node.inputs = ((self.node_of(source), source.requires_grad, False),)
-        else:
-            tensors = [t for t in crossings.flattened(source) if isinstance(t, Tensor)]
-            node.inputs = tuple((self.node_of(t), t.requires_grad, False) for t in tensors)
-            if not tensors:
-                origins = crossings.origins(self.shadow, source)
-                node.inputs = tuple((o, False, False) for o in origins)
-                node.constant = not origins
+        node.inputs, node.constant = tuple(inputs), not inputs
         if not any(i[0].floating for i in node.inputs) and not node.constant:
             node.kind = Kind.COMPUTE if node.inputs else Kind.INPUT
         node.floating, node.requires_grad = out.is_floating_point(), out.requires_grad
-        node.shape, node.dtype = out.shape, out.dtype
+        node.shape, node.dtype = shape(out), out.dtype
         self.place(node, frame)
         if node.requires_grad and not node.inputs:
             self._becomes_parameter(out, node, frame)
@@ -238,7 +238,7 @@ class Recorder:
         else:
             node = self.shadow.new(Kind.FLAG, name)
             node.inputs = ((before, False, False),)
-            node.requires_grad, node.shape, node.dtype = True, tensor.shape, tensor.dtype
+            node.requires_grad, node.shape, node.dtype = True, shape(tensor), tensor.dtype
             self.place(node, frame)
             self.shadow.put(tensor, node)
 
@@ -273,7 +273,7 @@ class ShadowMode(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if not self.live or self.pause.depth:
+        if not self.live or self.pause.depth or torch.compiler.is_compiling():
             return func(*args, **kwargs)
         try:
             out = func(*args, **kwargs)

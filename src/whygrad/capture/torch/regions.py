@@ -73,6 +73,8 @@ class Regions(threading.local):
 
     def enter(self, owner: int, off: bool, how: str, frame: FrameType) -> None:
         self._stack.append([owner, off, how, frame, frame.f_lasti, None])
+        if off and frames.kind_of(frame.f_code.co_filename) == frames.STDLIB:
+            self.current()  # An ExitStack returns at once, and the user's frame moves on.
 
     def leave(self, owner: int) -> None:
         for index in range(len(self._stack) - 1, -1, -1):
@@ -163,7 +165,7 @@ class Regions(threading.local):
 def _decorated(frame: FrameType | None) -> CodeType | None:
     """The user's function whose decorator opened the region, if one did."""
     while frame is not None and frame.f_code.co_filename == _DECORATING:
-        code = getattr(frame.f_locals.get("func"), "__code__", None)
+        code = getattr(frames.variables(frame).get("func"), "__code__", None)
         if code is not None and frames.kind_of(code.co_filename) == frames.USER:
             return code  # type: ignore[no-any-return]
         frame = frame.f_back

@@ -63,7 +63,7 @@ class Shadow:
         self._table: dict[int, tuple[Node, TensorRef]] = {}
         self._recent: deque[weakref.ref[Node]] = deque()
         self._values: OrderedDict[float, Node] = OrderedDict()
-        self._memory: OrderedDict[int, Node] = OrderedDict()
+        self._memory: OrderedDict[int, tuple[Node, weakref.ref[Any]]] = OrderedDict()
         self.serial = 0
         self.truncated = False
 
@@ -111,8 +111,9 @@ class Shadow:
             if len(self._values) > MOST_VALUES:
                 self._values.popitem(last=False)
 
-    def left_memory(self, address: int, node: Node) -> None:
-        self._memory[address] = node
+    def left_memory(self, address: int, node: Node, array: Any) -> None:
+        """An array that shares memory with a tensor: known by its address as long as it lives."""
+        self._memory[address] = (node, weakref.ref(array))
         if len(self._memory) > MOST_VALUES:
             self._memory.popitem(last=False)
 
@@ -120,7 +121,8 @@ class Shadow:
         return self._values.get(value)
 
     def origin_of_memory(self, address: int) -> Node | None:
-        return self._memory.get(address)
+        entry = self._memory.get(address)
+        return entry[0] if entry is not None and entry[1]() is not None else None
 
     def clear(self) -> None:
         self._table.clear()

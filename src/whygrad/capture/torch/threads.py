@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import torch
 import torch.overrides
 from torch.overrides import TorchFunctionMode
 
@@ -17,13 +18,31 @@ def patch(patches: Patches, mode: TorchFunctionMode) -> None:
     original = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
 
     def bootstrap(thread: Any) -> None:
-        mode.__enter__()
+        insert(mode)
         try:
             original(thread)
         finally:
             remove(mode)
 
     patches.set(threading.Thread, "_bootstrap_inner", bootstrap)
+
+
+def insert(mode: TorchFunctionMode) -> None:
+    """Put the mode underneath the user's own: they are left by popping the top, which must stay theirs.
+
+    Only the default device lies deeper; torch insists on finding it at the bottom.
+    """
+    default = getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
+    above: list[Any] = []
+    while torch.overrides._get_current_function_mode_stack():
+        top = torch.overrides._pop_mode()
+        if top is default:
+            torch.overrides._push_mode(top)
+            break
+        above.append(top)
+    torch.overrides._push_mode(mode)
+    for other in reversed(above):
+        torch.overrides._push_mode(other)
 
 
 def remove(mode: TorchFunctionMode) -> None:

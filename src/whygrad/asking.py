@@ -43,11 +43,12 @@ def explain(loss: torch.Tensor, target: torch.nn.Module | Iterable[torch.Tensor]
     """
     named = _named(target)
     leaves = _leaves(loss)
+    leaves.add(id(loss))
     reached = tuple(name for name, tensor in named.items() if id(tensor) in leaves)
     lost = {name: tensor for name, tensor in named.items() if id(tensor) not in leaves}
-    lines = _lines(loss, lost) if lost else {}
-    missing = {name: lines.get(name) or _reason(tensor) for name, tensor in lost.items()}
-    return Explanation(reached, missing, loss.grad_fn is not None)
+    lines = _lines(loss, lost) if lost else None
+    missing = {name: _reason(name, tensor, lines) for name, tensor in lost.items()}
+    return Explanation(reached, missing, loss.grad_fn is not None or loss.requires_grad)
 
 
 def _named(target: Any) -> dict[str, torch.Tensor]:
@@ -73,17 +74,19 @@ def _leaves(loss: torch.Tensor) -> set[int]:
     return found
 
 
-def _lines(loss: torch.Tensor, lost: dict[str, torch.Tensor]) -> dict[str, str]:
-    """What the watching, if it is on, knows about the missing ones."""
+def _lines(loss: torch.Tensor, lost: dict[str, torch.Tensor]) -> dict[str, str] | None:
+    """What the watching knows about the missing ones; None where it did not see the loss being made."""
     session = active()
-    if session is None or session.capture is None:
-        return {}
-    return session.capture.ask(loss, lost)
+    return session.capture.ask(loss, lost) if session is not None and session.capture is not None else None
 
 
-def _reason(tensor: torch.Tensor) -> str:
+def _reason(name: str, tensor: torch.Tensor, lines: dict[str, str] | None) -> str:
+    if lines is not None and name in lines:
+        return lines[name]
     if not tensor.requires_grad:
         return "frozen (requires_grad is False)"
-    if active() is None:
-        return "no path in autograd's graph (use whygrad.watch() around the forward to see the line)"
-    return "the loss does not depend on it"
+    if lines is not None:
+        return "the loss does not depend on it"
+    if active() is not None:
+        return "no path in autograd's graph (this loss was not traced; see trace='always')"
+    return "no path in autograd's graph (use whygrad.watch() around the forward to see the line)"

@@ -7,11 +7,10 @@ import warnings
 from typing import Any
 
 from whygrad.about import HOME
-from whygrad.capture.torch.patches import Patches
 
 
-def patch(patches: Patches) -> None:
-    """Move warnings that would point into whygrad to the frame that called it."""
+def relocate() -> None:
+    """Move warnings that would point into whygrad to the frame that called it, for the whole run."""
     original = warnings.showwarning
 
     def showwarning(
@@ -24,7 +23,7 @@ def patch(patches: Patches) -> None:
             filename, lineno = frame.f_code.co_filename, frame.f_lineno
         original(message, category, filename, lineno, file, line)
 
-    patches.set(warnings, "showwarning", showwarning)
+    warnings.showwarning = showwarning
 
 
 def _between(file: str) -> bool:
