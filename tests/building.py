@@ -78,7 +78,7 @@ class Building:
         trace.backwards.append(backward)
         for number in optimizers:
             held = trace.optimizers[number]
-            consumed = {n: (backward.id,) for n in held.parameters if n in found}
+            consumed: dict[int, tuple[int, ...]] = {n: (backward.id,) for n in held.parameters if n in found}
             trace.steps.append(Step(number, site(line + 1), consumed, self._tick()))
             held.steps += 1
             trace.updates += 1

@@ -62,7 +62,10 @@ class Session:
 
     def _finish(self, escaped: BaseException | None) -> Report:
         trace = self.capture.stop(escaped) if self.capture is not None else Trace()
-        report = build(trace, engine.diagnose(trace, self.config))
+        try:
+            report = build(trace, engine.diagnose(trace, self.config))
+        except Exception as error:  # A report that cannot be made must not take the script's result along.
+            report = Report(limits=[*trace.limits, f"the report could not be made ({type(error).__name__}: {error})"])
         report.whygrad = __version__
         torch = sys.modules.get("torch")
         report.framework = f"torch {torch.__version__}" if torch is not None else ""

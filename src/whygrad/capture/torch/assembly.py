@@ -111,10 +111,14 @@ def _held_counts(trace: Trace) -> None:
         trace.parameters[number].held_steps = sum(o.steps for o in holders)
 
 
+def broken(capture: Capture) -> list[str]:
+    if capture.guard.broken is None:
+        return []
+    return [f"watching stopped early after an internal error ({capture.guard.broken})"]
+
+
 def _limits(capture: Capture) -> list[str]:
-    out: list[str] = []
-    if capture.guard.broken is not None:
-        out.append(f"watching stopped early after an internal error ({capture.guard.broken})")
+    out = broken(capture)
     if capture.shadow.truncated or capture.extraction.truncated:
         out.append("the history of long-lived values was cut off to bound memory")
     return out

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from whygrad.capture.torch import frames, raising, threads
-from whygrad.capture.torch.assembly import assemble, parameters_of
+from whygrad.capture.torch.assembly import assemble, broken, parameters_of
 from whygrad.capture.torch.differentiating import Count, Differentiating
 from whygrad.capture.torch.entrances import Entrances, sources
 from whygrad.capture.torch.extraction import Extraction
@@ -57,7 +57,7 @@ class Capture:
         self.window = Window(options.updates, options.trace)
         self.shadow = Shadow()
         self.parameters = Parameters()
-        self.regions = Regions()
+        self.regions = Regions(self.guard)
         self.recorder = Recorder(self.shadow, self.regions, self.parameters)
         self.recorder.on_write = self._written
         self.recorder.on_freeze = self._froze
@@ -98,7 +98,11 @@ class Capture:
     def stop(self, escaped: BaseException | None = None) -> Trace:
         """End the watching; of PyTorch's errors only the one that escaped counts."""
         self.detach()
-        return assemble(self, escaped)
+        try:
+            return assemble(self, escaped)
+        except Exception as error:
+            self.guard.fail(error, "assembling")
+            return Trace(limits=broken(self))
 
     def detach(self) -> None:
         self.window.policy = "off"  # Whoever kept one of our wrappers does not start us again.

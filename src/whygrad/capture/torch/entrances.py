@@ -110,7 +110,7 @@ class Entrances:
                 out = original(cls, *args, **kwargs)
             finally:
                 if owner is not None:
-                    self.recorder.regions.leave(owner)
+                    self.recorder.regions.left(owner)
             self.guard(lambda: self._applied(cls, args, out, frame, by), "function")
             return out
 

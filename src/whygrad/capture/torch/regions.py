@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from whygrad.capture.torch import frames
+from whygrad.capture.torch.guard import Guard
 from whygrad.capture.torch.patches import Patches
 from whygrad.source import positions
 from whygrad.trace import Region, Site
@@ -56,7 +57,8 @@ class OpenRegion:
 class Regions(threading.local):
     """Per thread: the switches that are in force, outermost first."""
 
-    def __init__(self) -> None:
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
         # Entry: owner, off?, how, frame, instruction, and the region once it was asked for.
         self._stack: list[list[Any]] = []
         self._count = 0
@@ -81,6 +83,19 @@ class Regions(threading.local):
             if self._stack[index][0] == owner:
                 del self._stack[index]
                 return
+
+    def _entered(self, owner: int, off: bool, how: str, frame: FrameType) -> None:
+        """torch has switched; a failure of our own bookkeeping is not the script's."""
+        try:
+            self.enter(owner, off, how, frame)
+        except Exception as error:
+            self._guard.fail(error, "region")
+
+    def left(self, owner: int) -> None:
+        try:
+            self.leave(owner)
+        except Exception as error:
+            self._guard.fail(error, "region")
 
     def switch(self, off: bool, how: str, frame: FrameType) -> None:
         """`torch.set_grad_enabled(...)` as a plain call: in force until the next one."""
@@ -112,11 +127,11 @@ class Regions(threading.local):
         def enter(owner: Any) -> None:
             owner.prev = state()
             switch(enabled)
-            self.enter(id(owner), not enabled, how, sys._getframe(1))
+            self._entered(id(owner), not enabled, how, sys._getframe(1))
 
         def leave(owner: Any, *_: Any) -> None:
             switch(owner.prev)
-            self.leave(id(owner))
+            self.left(id(owner))
 
         patches.set(cls, "__enter__", enter)
         patches.set(cls, "__exit__", leave)
@@ -126,12 +141,14 @@ class Regions(threading.local):
 
         def enter(owner: Any) -> Any:
             result = original_enter(owner)
-            self.enter(id(owner), bool(getattr(owner, "mode", True)), "inference_mode", sys._getframe(1))
+            self._entered(id(owner), bool(getattr(owner, "mode", True)), "inference_mode", sys._getframe(1))
             return result
 
         def leave(owner: Any, *exc: Any) -> Any:
-            self.leave(id(owner))
-            return original_leave(owner, *exc)
+            try:
+                return original_leave(owner, *exc)
+            finally:
+                self.left(id(owner))
 
         patches.set(cls, "__enter__", enter)
         patches.set(cls, "__exit__", leave)
@@ -144,18 +161,20 @@ class Regions(threading.local):
             original_init(owner, mode)
             frame = sys._getframe(1)
             if frames.kind_of(frame.f_code.co_filename) != frames.TORCH:  # optimizers switch at every step
-                self.switch(not mode, how, frame)
+                self._guard(lambda: self.switch(not mode, how, frame), "region")
 
         def enter(owner: Any) -> Any:
             result = original_enter(owner)
             if self._stack and self._stack[-1][0] == 0:
                 self._stack.pop()  # The constructor has already switched: this is its own `with`.
-            self.enter(id(owner), not owner.mode, how, sys._getframe(1))
+            self._entered(id(owner), not owner.mode, how, sys._getframe(1))
             return result
 
         def leave(owner: Any, *exc: Any) -> Any:
-            self.leave(id(owner))
-            return original_leave(owner, *exc)
+            try:
+                return original_leave(owner, *exc)
+            finally:
+                self.left(id(owner))
 
         patches.set(cls, "__init__", init)
         patches.set(cls, "__enter__", enter)
