@@ -33,9 +33,10 @@ def lines(report: Report, width: int) -> list[Text]:
     """The whole report, line by line; the verdict comes last because logs scroll."""
     out: list[Text] = []
     for finding in report.findings:
-        if not finding.suppressed:
+        if finding.loud:
             out += [*_finding(finding, report, width), Text()]
     if not report.loud:
+        out += [_note(f) for f in report.findings if f.severity == "note" and not f.suppressed]
         out += _healthy(report, width)
     else:
         out.append(_summary(report))
@@ -56,6 +57,12 @@ def _finding(finding: Finding, report: Report, width: int) -> list[Text]:
         out += _paragraph(title, body, width) if body else []
     out += _paragraph("more", f"whygrad explain {finding.code}", width)
     return out
+
+
+def _note(finding: Finding) -> Text:
+    """Checked and harmless: one line is enough."""
+    place = f" {os.path.basename(finding.site.file)}:{finding.site.line}:" if finding.site is not None else ""
+    return Text.assemble((f"note[{finding.code}]{place}", COLOURS["note"]), f" {finding.message}")
 
 
 def _paragraph(title: str, body: str, width: int) -> list[Text]:

@@ -46,6 +46,7 @@ from collections.abc import Iterator
 from whygrad import cutting, wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Trace
+from whygrad.trace.consumption import frozen
 from whygrad.trace.cuts import Cut
 
 CODE = "WG108"
@@ -53,8 +54,22 @@ NAME = "frozen-parameter"
 
 
 def check(trace: Trace) -> Iterator[Finding]:
+    harmless = set(frozen(trace))
     for cut in cutting.of_kind(trace, "frozen"):
+        harmless -= cut.parameters
         yield _finding(trace, cut)
+    if harmless:
+        holder = trace.holders[min(harmless)][0]
+        held = wording.plural(len(harmless), "frozen parameter")
+        yield Finding(
+            CODE,
+            NAME,
+            "note",
+            f"{holder.name} holds {held} of {wording.whom(trace, harmless)}; harmless, because every loss still "
+            "trains others",
+            holder.site,
+            parameters=trace.names(harmless),
+        )
 
 
 def _finding(trace: Trace, cut: Cut) -> Finding:

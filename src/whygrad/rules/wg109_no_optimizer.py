@@ -40,13 +40,14 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Trace
-from whygrad.trace.membership import unheld
+from whygrad.trace.membership import idle, unheld
 
 CODE = "WG109"
 NAME = "no-optimizer"
 
 
 def check(trace: Trace) -> Iterator[Finding]:
+    yield from _idle(trace)
     for found in unheld(trace):
         who = wording.whom(trace, found.parameters)
         count = len(found.parameters)
@@ -72,3 +73,25 @@ def check(trace: Trace) -> Iterator[Finding]:
             parameters=trace.names(found.parameters),
             evidence={"optimizer": found.optimizer.name, "loss": found.backward.name},
         )
+
+
+def _idle(trace: Trace) -> Iterator[Finding]:
+    """Looks like the same thing, was checked, is harmless."""
+    found = idle(trace)
+    if not found or not trace.optimizers:
+        return
+    who = wording.whom(trace, found)
+    copy = next((c for c in reversed(trace.copies) if c.into & found.keys() and c.sources), None)
+    harmless = (
+        f"harmless, because it is only ever copied from {wording.whom(trace, copy.sources)}"
+        if copy is not None
+        else "harmless as long as it is meant to stay fixed"
+    )
+    yield Finding(
+        CODE,
+        NAME,
+        "note",
+        f"{who} collects gradient that no optimizer uses; {harmless}. no_grad would save the work",
+        found[min(found)][-1].site,
+        parameters=trace.names(found),
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from whygrad.trace.consumption import consumers, missing, trained
+from whygrad.trace.consumption import by_hand, consumers, missing, trained
 from whygrad.trace.cuts import cuts
 from whygrad.trace.ledger import Backward, Optimizer
 from whygrad.trace.trace import Trace
@@ -102,6 +102,13 @@ def unheld(trace: Trace) -> list[Unheld]:
             entry = out.setdefault(optimizer.id, Unheld(optimizer, backward, set()))
             entry.parameters.add(number)
     return list(out.values())
+
+
+def idle(trace: Trace) -> dict[int, list[Backward]]:
+    """Parameters that collect gradient beside the trained ones, to no effect: targets and other fixed networks."""
+    taken = {n for s in stale(trace) for n in s.new} | {n for u in unheld(trace) for n in u.parameters}
+    taken |= by_hand(trace)
+    return {number: found for number, found in orphans(trace).items() if number not in taken}
 
 
 def _on_the_way(trace: Trace, backward: Backward, number: int, alive: frozenset[int]) -> bool:

@@ -82,6 +82,7 @@ class Capture:
         self._roots: dict[Any, int] = {}
         self.traced_updates = 0
         self._backwards = 0
+        self._stepped_inside = False
 
     @property
     def recording(self) -> bool:
@@ -197,7 +198,9 @@ class Capture:
         self.protocol.backwards.append(backward)
         if error is not None:
             self.errors.in_backward(error, backward, pending.root, self.regions.current())
-        self._close_if_enough()
+        if self._stepped_inside:
+            self._stepped_inside = False
+            self._close_if_enough()
 
     def _deposits(self, pending: _Pending) -> None:
         changed: list[int] = []
@@ -242,9 +245,13 @@ class Capture:
             self.mode.pause.depth += 1
 
     def _after_step(self) -> None:
-        if self._tracing and not self.differentiating.inside:
-            self.mode.pause.depth = 0
-            self._close_if_enough()
+        if not self._tracing:
+            return
+        if self.differentiating.inside:  # An optimizer in a hook of backward: torch is not done yet.
+            self._stepped_inside = True
+            return
+        self.mode.pause.depth = 0
+        self._close_if_enough()
 
     def _close_if_enough(self) -> None:
         if self.window.should_close(self.mode.calls - self._calls_at_backward):

@@ -1,4 +1,4 @@
-"""Every way to ask for gradients: `Tensor.backward`, `autograd.backward` and `autograd.grad`."""
+"""The two functions behind every way to ask for gradients: `autograd.backward` and `autograd.grad`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from whygrad.capture.torch.guard import Guard
 from whygrad.capture.torch.patches import Patches
 
 Tensor = torch.Tensor
+_TENSOR_BACKWARD = torch.Tensor.backward.__code__
 
 
 class Count:
@@ -33,12 +34,9 @@ class Differentiating(threading.local):
         self.count = count
 
     def patch(self, patches: Patches, before: Callable[..., Any], after: Callable[..., None]) -> None:
-        for owner, name, how in (
-            (torch.Tensor, "backward", "backward"),
-            (torch.autograd, "backward", "backward"),
-            (torch.autograd, "grad", "grad"),
-        ):
-            patches.set(owner, name, self._around(getattr(owner, name), how, before, after))
+        # Tensor.backward comes here as well.
+        for name in ("backward", "grad"):
+            patches.set(torch.autograd, name, self._around(getattr(torch.autograd, name), name, before, after))
 
     def _around(
         self, original: Callable[..., Any], how: str, before: Callable[..., Any], after: Callable[..., None]
@@ -47,6 +45,8 @@ class Differentiating(threading.local):
             if self.inside:
                 return original(*args, **kwargs)
             frame = sys._getframe(1)
+            if frame.f_code is _TENSOR_BACKWARD and frame.f_back is not None:
+                frame = frame.f_back
             self.inside = True
             self.count.calls += 1
             token = None

@@ -21,6 +21,7 @@ from whygrad.trace import Backward, Clear, Clip, Copy, Site, Step
 Tensor = torch.Tensor
 MOST_EVENTS = 4000
 ALWAYS_CHECKED = 64
+LEAST_STRIDE = 16
 CHEAP_LOOK = 8
 """Parameters whose gradients are looked at per step on average, once training has settled."""
 
@@ -39,7 +40,7 @@ class Held:
     parameters: tuple[int, ...] = ()
     tensors: list[tuple[Known, Tensor]] = field(default_factory=list)
     """What it holds; the tensors live as long as the optimizer does."""
-    stride: int = 4
+    stride: int = LEAST_STRIDE
     """Steps between two looks at the gradients, so that looking stays cheap."""
     next_look: int = 0
 
@@ -122,7 +123,7 @@ class Protocol:
             if not known.consumed:
                 known.wanted = tensor.requires_grad
         held.parameters = tuple(dict.fromkeys(known.number for known, _ in held.tensors))
-        held.stride = max(4, len(tensors) // CHEAP_LOOK)
+        held.stride = max(LEAST_STRIDE, len(tensors) // CHEAP_LOOK)
 
     def _pre_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         held = self._held.get(id(optimizer))

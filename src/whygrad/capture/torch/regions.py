@@ -21,6 +21,7 @@ from whygrad.source import positions
 from whygrad.trace import Region, Site
 
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__))
+_OPTIMIZER = os.path.join(_TORCH, "optim", "optimizer.py")
 _DECORATING = os.path.join(_TORCH, "utils", "_contextlib.py")
 _CHECKPOINT = os.path.join(_TORCH, "utils", "checkpoint.py")
 _DISTRIBUTIONS = os.path.join(_TORCH, "distributions") + os.sep
@@ -160,7 +161,7 @@ class Regions(threading.local):
         def init(owner: Any, mode: bool) -> None:
             original_init(owner, mode)
             frame = sys._getframe(1)
-            if frames.kind_of(frame.f_code.co_filename) != frames.TORCH:  # optimizers switch at every step
+            if frame.f_code.co_filename != _OPTIMIZER:  # optimizers switch at every step
                 self._guard(lambda: self.switch(not mode, how, frame), "region")
 
         def enter(owner: Any) -> Any:
