@@ -81,9 +81,13 @@ def _finding(trace: Trace, found: Stale) -> Finding:
 
 def _replacement(trace: Trace, found: Stale) -> Site | None:
     """The statement that bound new parameters to the name the optimizer took its own from."""
-    names = expressions.parameter_sources(found.optimizer.site)
-    attributes = {name.split(".")[-1] for name in names}
-    for site in trace.parameter(min(found.new)).creation_stack:
-        if any(target.split(".")[-1] in attributes for target in expressions.targets(site)):
+    parameter = trace.parameter(min(found.new))
+    if parameter.replaced is not None:
+        return parameter.replaced
+    attributes = {name.split(".")[-1] for name in expressions.parameter_sources(found.optimizer.site)}
+    attributes |= set(parameter.name.split(".")[:-1])
+    for site in parameter.creation_stack:
+        building = site.function.endswith("__init__")  # A constructor makes; whoever called it replaces.
+        if not building and any(target.split(".")[-1] in attributes for target in expressions.targets(site)):
             return site
     return None

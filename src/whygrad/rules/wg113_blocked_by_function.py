@@ -68,12 +68,16 @@ NAME = "blocked-by-function"
 
 def check(trace: Trace) -> Iterator[Finding]:
     for cut in cutting.of_kind(trace, "function"):
+        hook = cut.op.hook is not None
+        who = "this hook" if hook else f"{cut.op.name}.backward"
         yield cutting.finding(
             trace,
             CODE,
             NAME,
             cut,
-            here=f"{cut.op.name}.backward returns nothing for this input",
-            why=f"gradient reaches {cut.op.name}, whose own backward returns None or zeros instead of passing it on.",
-            fix=f"return the gradient for each input from {cut.op.name}.backward (straight-through: return grad)",
+            here=f"{who} returns {'zeros' if hook else 'nothing for this input'}",
+            why=f"gradient arrives here, and {who} returns None or zeros instead of passing it on.",
+            fix="return the gradient, scaled if need be, from the hook"
+            if hook
+            else f"return the gradient for each input from {who} (straight-through: return grad)",
         )

@@ -7,9 +7,12 @@ This rule answers when the loss simply does not depend on any trainable paramete
 ```python bad
 import torch
 
-net = torch.nn.Linear(4, 1).requires_grad_(False)
-loss = net(torch.randn(8, 4)).pow(2).mean()  # WG601
+net = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+returns = torch.randn(8)
+loss = -returns.mean()  # WG601
 loss.backward()
+optimizer.step()
 ```
 
 ```python good

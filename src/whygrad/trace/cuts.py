@@ -82,7 +82,8 @@ def _lost_to_error(trace: Trace) -> frozenset[int]:
         return frozenset()
     wanted = {n for n in trace.graph.depends(failed.root) if trace.parameter(n).requires_grad}
     held = wanted & set(trace.holders)
-    return frozenset(held or wanted)
+    still = {n for n in held if trace.parameter(n).frozen_last}
+    return frozenset(still or held or wanted)
 
 
 def _missing_cuts(trace: Trace, backward: Backward, lost: frozenset[int]) -> Iterable[Cut]:
@@ -95,8 +96,14 @@ def _missing_cuts(trace: Trace, backward: Backward, lost: frozenset[int]) -> Ite
         cut = _cut(trace, backward, path)
         if cut is not None:
             yield cut
-    if lost & reached:
-        yield from _silenced(trace, backward, lost & reached)
+    starving = lost | _zero(trace)
+    if starving & reached:
+        yield from _silenced(trace, backward, starving & reached)
+
+
+def _zero(trace: Trace) -> frozenset[int]:
+    """Held parameters whose gradient came and was exactly zero every time."""
+    return frozenset(n for n in trace.holders if trace.parameter(n).grad == "zero")
 
 
 def _silenced(trace: Trace, backward: Backward, lost: frozenset[int]) -> Iterable[Cut]:
@@ -107,7 +114,7 @@ def _silenced(trace: Trace, backward: Backward, lost: frozenset[int]) -> Iterabl
         op = graph[number]
         starved = {n for i in op.silenced if i < len(op.inputs) for n in graph.reach(op.inputs[i].op)} & lost
         if starved:
-            yield Cut(Kind.FUNCTION.value, op, op.site, backward, starved)
+            yield Cut(Kind.FUNCTION.value, op, op.hook or op.site, backward, starved)
 
 
 def _dead_terms(trace: Trace, backward: Backward, lost: frozenset[int], explained: set[int]) -> Iterable[Cut]:
@@ -147,7 +154,7 @@ def _cut(trace: Trace, backward: Backward, path: Path) -> Cut | None:
     graph = trace.graph
     parameter = trace.parameter(path.parameter)
     if not path.blockers:
-        if not parameter.requires_grad:
+        if not parameter.requires_grad or (trace.raised is not None and parameter.frozen_last):
             return Cut("frozen", graph[path.ops[-1]], parameter.frozen, backward, {path.parameter}, path=path)
         end = _undifferentiable(trace, path)
         if end is None:

@@ -77,7 +77,9 @@ class Op:
     constant: bool = False
     """A Python number of unknown origin took part."""
     silenced: tuple[int, ...] = ()
-    """Positions of operands for which a custom backward returned nothing or only zeros."""
+    """Positions of operands for which a custom backward or a hook returned nothing or only zeros."""
+    hook: Site | None = None
+    """Where the hook that did so was registered."""
 
     @property
     def blocks(self) -> bool:

@@ -20,7 +20,11 @@ class Parameter:
     created: Site | None = None
     creation_stack: tuple[Site, ...] = ()
     """The user's frames when it was made, innermost first."""
+    replaced: Site | None = None
+    """The assignment that put it in the place of another parameter."""
     frozen: Site | None = None
+    frozen_last: bool = False
+    """At the end of the run it did not require a gradient."""
     companions: frozenset[int] = frozenset()
     """Parameters of the modules inside whose forward it is used."""
     used: bool = False

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 
 from whygrad.trace.consumption import by_hand, consumers, missing, trained
 from whygrad.trace.cuts import cuts
+from whygrad.trace.graph import Graph
 from whygrad.trace.ledger import Backward, Optimizer
+from whygrad.trace.paths import EXTREMES
+from whygrad.trace.terms import JOINS, PASSING, SCALINGS, SUMS
 from whygrad.trace.trace import Trace
 
+STRAIGHT = SUMS | SCALINGS | PASSING | EXTREMES | JOINS | {"amin", "amax", "getitem", "__getitem__", "clamp"}
 PERSISTENT = 2
 """Backwards that must deposit on the same tensor before it counts as a parameter: an input that
 asks for gradient (a gradient penalty, an adversarial example) is a new tensor each time."""
@@ -59,6 +63,7 @@ def stale(trace: Trace) -> list[Stale]:
     for optimizer in trace.optimizers:
         old = {n for n in optimizer.parameters if trace.parameter(n).absent and trace.parameter(n).requires_grad}
         replaced = {n for n in new if _replaces(trace, n, old)} or _same_shapes(trace, set(new), old)
+        replaced = replaced or {n for n in new if trace.parameter(n).name in {trace.parameter(o).name for o in old}}
         if not (optimizer.steps and old and replaced):
             continue
         backward = new[min(replaced)][-1]
@@ -120,6 +125,7 @@ def _on_the_way(trace: Trace, backward: Backward, number: int, alive: frozenset[
     assert backward.root is not None
     graph = trace.graph
     bare = True
+    judging = _judging(graph, backward.root)
     for op in (graph[n] for n in graph.carriers(backward.root)):
         direct = {found.parameter for _, found in graph.operands(op) if found.parameter is not None}
         if number in direct and op.layer:
@@ -129,10 +135,25 @@ def _on_the_way(trace: Trace, backward: Backward, number: int, alive: frozenset[
         through = _reached(trace, op.inputs)
         if direct & alive and number in through - direct:
             return True
-        belongs = number in direct and op.layer and trace.parameter(number).companions & set(trace.holders)
-        if belongs and through & alive - direct:
+        below = number in direct and op.layer and through & alive - direct
+        if below and (trace.parameter(number).companions & set(trace.holders) or op.id not in judging):
             return True
     return bare
+
+
+def _judging(graph: Graph, root: int) -> set[int]:
+    """Operations whose result is minimised or maximised as it is, as that of a fixed critic or reward model."""
+    found: set[int] = set()
+    stack = [root]
+    while stack:
+        number = stack.pop()
+        op = graph.ops.get(number)
+        if op is None or number in found:
+            continue
+        found.add(number)
+        if op.name in STRAIGHT:
+            stack.extend(operand.op for operand in op.inputs)
+    return found
 
 
 def _reached(trace: Trace, inputs: Iterable[object]) -> set[int]:

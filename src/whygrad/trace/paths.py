@@ -123,4 +123,10 @@ def _draws(graph: Graph, op: Op) -> bool:
     if (region is not None and region.by == "sample") or op.name in RANDOM:
         return True
     noisy = op.name in SUMS or op.name in SCALINGS
-    return noisy and op.region is not None and any(found.name in RANDOM for _, found in graph.operands(op))
+    return noisy and op.region is not None and any(_noise(graph, found) for _, found in graph.operands(op))
+
+
+def _noise(graph: Graph, op: Op) -> bool:
+    """Random numbers, also scaled: `0.1 * torch.randn(...)`."""
+    scaled = op.name in SCALINGS and any(found.name in RANDOM for _, found in graph.operands(op))
+    return scaled or op.name in RANDOM

@@ -53,6 +53,26 @@ class Entrances:
             return out
 
         patches.set(torch.nn.Parameter, "__deepcopy__", copied)
+        self._patch_assignment(patches)
+
+    def _patch_assignment(self, patches: Patches) -> None:
+        """A module or parameter put in the place of another: that line may leave an optimizer behind."""
+        original = torch.nn.Module.__setattr__
+        kinds = (torch.nn.Module, torch.nn.Parameter)
+
+        def assign(module: Any, name: str, value: Any) -> None:
+            replaces = isinstance(value, kinds) and _differs(module, name, value)
+            original(module, name, value)
+            if replaces:
+                frame = sys._getframe(1)
+                self.guard(lambda: self._replaced(value, frame), "assignment")
+
+        patches.set(torch.nn.Module, "__setattr__", assign)
+
+    def _replaced(self, value: Any, frame: FrameType) -> None:
+        site = frames.user_site(frame)
+        for tensor in [value] if isinstance(value, Tensor) else value.parameters():
+            self.recorder.parameters.register(tensor).replaced = site
 
     def _parameter(self, data: Any, out: Any, frame: FrameType) -> None:
         if not isinstance(out, Tensor):
@@ -138,6 +158,13 @@ class Entrances:
             recorder.shadow.put(tensor, node)
             if kind is Kind.FUNCTION and tensor.grad_fn is not None:
                 _watch_backward(tensor.grad_fn, node, [i for i, a in enumerate(args) if isinstance(a, Tensor)])
+
+
+def _differs(module: Any, name: str, value: Any) -> bool:
+    before = module.__dict__.get("_modules", {}).get(name)
+    if before is None:
+        before = module.__dict__.get("_parameters", {}).get(name)
+    return before is not None and before is not value
 
 
 def _watch_backward(grad_fn: Any, node: Node, positions: list[int]) -> None:

@@ -73,6 +73,7 @@ class Extraction:
             node.name in LAYERS,
             node.constant,
             tuple(node.silenced or ()),
+            frames.site(*node.hook) if node.hook is not None and node.silenced else None,
         )
 
     def _region(self, node: Node) -> Region | None:

@@ -22,6 +22,8 @@ class Known:
     module: str = ""
     created: Site | None = None
     stack: tuple[Site, ...] = ()
+    replaced: Site | None = None
+    """The assignment that put it in the place of another."""
     frozen: Site | None = None
     companions: frozenset[int] = frozenset()
     used: bool = False
@@ -31,7 +33,9 @@ class Known:
     """Consecutive steps of its optimizer, up to now, that found no gradient on it."""
     grad: str = "none"
     wanted: bool = False
-    """It required a gradient at some step of its optimizer, or (never held) when it was last seen."""
+    """It required a gradient at some step of its optimizer; before the first step, when it was made."""
+    looked: bool = False
+    """A step has looked at it."""
     loaded: bool = False
     derived_from: tuple[int, ...] = ()
     version: int = 0

@@ -158,8 +158,8 @@ class Protocol:
             else:
                 known.absent = 0
                 known.consumed += 1
-            if tensor.requires_grad and not known.wanted:
-                known.wanted = True
+            known.wanted = tensor.requires_grad or (known.wanted and known.looked)
+            known.looked = True
 
     def _post_step(self, *_: Any) -> None:
         if self.attentive:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from whygrad.capture.torch import crossings, frames
+from whygrad.capture.torch import crossings, frames, hooks
 from whygrad.capture.torch.guard import Guard
 from whygrad.capture.torch.parameters import Parameters, shape
 from whygrad.capture.torch.regions import Regions
@@ -233,14 +233,36 @@ class Recorder:
         before = self.shadow.get(tensor)
         if not on or before is None or before.requires_grad or not tensor.is_leaf:
             return
-        if not before.inputs:
+        origins = ancestry(before)
+        if origins is not None:  # Made of nothing but parameters: stacked or flattened weights.
             self._becomes_parameter(tensor, before, frame)
+            self.parameters.register(tensor).derived_from = tuple(sorted(origins))
+            before.inputs = ()
         else:
             node = self.shadow.new(Kind.FLAG, name)
             node.inputs = ((before, False, False),)
             node.requires_grad, node.shape, node.dtype = True, shape(tensor), tensor.dtype
             self.place(node, frame)
             self.shadow.put(tensor, node)
+
+
+def ancestry(node: Node, most: int = 2000) -> set[int] | None:
+    """The parameters a value was made of; None if anything else had a part in it."""
+    found: set[int] = set()
+    stack, seen = [node], {node.serial}
+    while stack:
+        current = stack.pop()
+        if current.parameter is not None:
+            found.add(current.parameter)
+        elif not current.inputs and current is not node:
+            return None
+        for operand, _, _ in current.inputs:
+            if operand.serial not in seen:
+                seen.add(operand.serial)
+                stack.append(operand)
+        if len(seen) > most:
+            return None
+    return found
 
 
 def _flat(value: Any) -> Iterable[Any]:
@@ -275,15 +297,16 @@ class ShadowMode(TorchFunctionMode):
         kwargs = kwargs or {}
         if not self.live or self.pause.depth or torch.compiler.is_compiling():
             return func(*args, **kwargs)
+        kind, name = role(func)
+        if name == "register_hook":
+            return self._hooked(func, args, kwargs, sys._getframe(1))
         try:
             out = func(*args, **kwargs)
         except Exception as error:
-            caught = error
-            if role(func)[1] != "backward":
-                frame = sys._getframe(1)
-                self.guard(lambda: self.on_error(role(func)[1], args, caught, frame), "error")
+            if name != "backward":
+                self._raised(name, args, error, sys._getframe(1))
             raise
-        if role(func)[0] is not Role.IGNORE and not torch._C._are_functorch_transforms_active():
+        if kind is not Role.IGNORE and not torch._C._are_functorch_transforms_active():
             self.calls += 1
             self.pause.depth += 1
             try:
@@ -292,4 +315,20 @@ class ShadowMode(TorchFunctionMode):
                 self.guard.fail(error, "recording")
             finally:
                 self.pause.depth -= 1
+        return out
+
+    def _raised(self, name: str, args: Any, error: Exception, frame: FrameType) -> None:
+        self.pause.depth += 1
+        try:
+            self.guard(lambda: self.on_error(name, args, error, frame), "error")
+        finally:
+            self.pause.depth -= 1
+
+    def _hooked(self, func: Any, args: Any, kwargs: Any, frame: FrameType) -> Any:
+        with torch._C.DisableTorchFunction():
+            recorder = self.recorder
+            after = self.guard(lambda: hooks.observe(recorder.node_of(args[0]), args[0], frame), "hook")
+            out = func(*args, **kwargs)
+            if after is not None:
+                self.guard(after, "hook")
         return out

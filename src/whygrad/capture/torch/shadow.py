@@ -24,7 +24,7 @@ class Node:
     """One operation. Holds its operands' nodes, never a tensor."""
 
     __slots__ = (
-        "__weakref__", "code", "constant", "dtype", "floating", "inner", "inputs", "kind", "lasti",
+        "__weakref__", "code", "constant", "dtype", "floating", "hook", "inner", "inputs", "kind", "lasti",
         "name", "overwritten", "parameter", "ref", "region", "requires_grad", "serial", "shape", "silenced",
     )  # fmt: skip
 
@@ -46,6 +46,7 @@ class Node:
         self.constant = False
         self.overwritten: Node | None = None
         self.silenced: dict[int, str] | None = None
+        self.hook: tuple[CodeType | None, int, Place | None] | None = None
         self.ref: weakref.ref[torch.Tensor] | None = None
 
 

@@ -1,0 +1,36 @@
+"""Tensor hooks that swallow the gradient: observed by one hook before the user's and one after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import torch
+
+from whygrad.capture.torch import frames
+from whygrad.capture.torch.shadow import Node
+
+
+def observe(node: Node, tensor: torch.Tensor, frame: FrameType) -> Callable[[], None]:
+    """Called before the user's hook is registered; what it returns is to be called after."""
+    place = frames.locate(frame)
+    arrived = [False]
+
+    def incoming(grad: Any) -> None:
+        arrived[0] = _real(grad)
+
+    def outgoing(grad: Any) -> None:
+        if arrived[0] and not _real(grad):
+            node.silenced = dict.fromkeys(range(len(node.inputs)), "zeros")
+            node.hook = place
+
+    if not tensor.requires_grad:
+        return lambda: None
+    tensor.register_hook(incoming)
+    return lambda: tensor.register_hook(outgoing) and None
+
+
+def _real(grad: torch.Tensor) -> bool:
+    with torch._C.DisableTorchFunction():
+        return not grad.is_meta and bool(grad.any())
