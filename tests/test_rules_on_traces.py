@@ -90,12 +90,52 @@ def test_a_weight_of_a_living_factor_is_constant_on_purpose() -> None:
     b = Building()
     policy, critic = b.parameter("policy.weight"), b.parameter("critic.weight")
     advantage = b.op("detach", b.linear(critic, line=5), line=6, kind=Kind.DETACH)
-    loss = b.op("mean", b.op("mul", b.linear(policy, line=7), advantage, line=8), line=9)
+    log_prob = b.op("log_softmax", b.linear(policy, line=7), line=7)
+    loss = b.op("mean", b.op("mul", log_prob, advantage, line=8), line=9)
     optimizer = b.optimizer("optimizer", policy, critic)
     for _ in range(2):
         b.update(loss, optimizer)
     assert codes(b.trace) == [("WG107", 20)]
     assert loud(b.trace)[0].parameters == ["critic.weight"]
+
+
+def test_a_factor_of_a_plain_output_is_a_path() -> None:
+    """Mixing weights times values, both networks: the cut factor was meant to train."""
+    b = Building()
+    gate, expert = b.parameter("gate.weight"), b.parameter("expert.weight")
+    weights = b.op("tensor", b.linear(gate, line=5), line=6, kind=Kind.COPY)
+    loss = b.op("mean", b.op("mul", b.linear(expert, line=7), weights, line=8), line=9)
+    optimizer = b.optimizer("optimizer", gate, expert)
+    for _ in range(2):
+        b.update(loss, optimizer)
+    assert codes(b.trace) == [("WG101", 6)]
+
+
+def test_a_choice_that_alone_decides_is_a_path() -> None:
+    """one_hot(argmax) into a critic; the other term keeps the actor moving."""
+    b = Building()
+    actor, critic = b.parameter("actor.weight"), b.parameter("critic.weight")
+    logits = b.linear(actor, line=5)
+    best = b.op("argmax", logits, line=6, kind=Kind.DISCRETE)
+    b.trace.graph[best].floating = False
+    row = b.op("index_select", best, line=7, selects=(best,))
+    q = b.op("mean", b.linear(critic, row, line=8), line=8)
+    loss = b.op("add", q, b.op("pow", logits, line=9), line=10)
+    b.optimizer("critic_optimizer", critic)
+    actor_optimizer = b.optimizer("actor_optimizer", actor)
+    for _ in range(2):
+        b.update(loss, actor_optimizer)
+    assert codes(b.trace) == [("WG105", 6)]
+
+
+def test_a_constant_companion_of_a_summand_is_meant() -> None:
+    """loss + x - x.detach(): the value cancels, the gradient stays."""
+    b = Building()
+    net = b.parameter("net.weight")
+    x = b.linear(net, line=5)
+    constant = b.op("detach", x, line=6, kind=Kind.DETACH)
+    b.update(b.op("sub", x, constant, line=7), b.optimizer("optimizer", net))
+    assert codes(b.trace) == []
 
 
 def test_a_detached_baseline_with_its_own_loss_is_healthy() -> None:

@@ -10,7 +10,7 @@ from whygrad.trace.graph import Kind, Op
 from whygrad.trace.ledger import Backward
 from whygrad.trace.paths import Path, paths
 from whygrad.trace.site import Site
-from whygrad.trace.terms import Term, terms
+from whygrad.trace.terms import PASSING, SCALINGS, Term, terms
 from whygrad.trace.trace import Trace
 
 
@@ -142,11 +142,17 @@ def _dead_terms(trace: Trace, backward: Backward, lost: frozenset[int], explaine
 
 
 def _companion(trace: Trace, backward: Backward, path: Path) -> bool:
-    """`x - x.detach()`: the same value also enters with its gradient, so the constant copy is meant."""
+    """`x - x.detach()`: the same value also enters the sum with its gradient, so the constant copy is meant."""
     assert backward.root is not None
     graph = trace.graph
-    carriers = graph.carriers(backward.root)
-    return any(graph[n].kind is Kind.DETACH and any(i.op in carriers for i in graph[n].inputs) for n in path.blockers)
+    for number in path.ops:
+        op = graph[number]
+        if op.kind is Kind.DETACH:
+            summed = {n for term in terms(graph, backward.root) for n in term.ops}
+            return any(n in summed for i in op.inputs for term in terms(graph, i.op) for n in term.ops)
+        if op.name not in PASSING and op.name not in SCALINGS:
+            return False
+    return False
 
 
 def _cut(trace: Trace, backward: Backward, path: Path) -> Cut | None:

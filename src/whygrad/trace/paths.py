@@ -13,6 +13,11 @@ RANDOM = frozenset(
     {"randn", "randn_like", "rand", "rand_like", "normal", "normal_", "uniform_", "bernoulli", "bernoulli_"}
     | {"multinomial", "poisson", "exponential_", "randint", "randint_like", "_standard_gamma"}
 )
+SCORING = frozenset(
+    {"log_softmax", "softmax", "log", "log1p", "logsumexp", "logsigmoid", "exp", "pow", "square", "lgamma", "softplus"}
+    | {"cross_entropy", "nll_loss", "mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "kl_div", "gumbel_softmax"}
+    | {"binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "digamma", "xlogy"}
+)
 EXTREMES = frozenset({"min", "max", "minimum", "maximum", "fmin", "fmax", "where"})
 
 # What one blocker on a path costs. Accidental copies are likelier causes than cuts that people make
@@ -38,9 +43,9 @@ class Path:
 class _Visit:
     cost: float
     previous: int | None
-    layered: bool
-    """A layer lies between here and the loss."""
     inferred: bool
+    chosen: bool
+    """The path runs through an index, a mask or a condition."""
 
 
 def paths(graph: Graph, roots: Iterable[int], targets: frozenset[int], alive: frozenset[int]) -> dict[int, Path]:
@@ -50,28 +55,27 @@ def paths(graph: Graph, roots: Iterable[int], targets: frozenset[int], alive: fr
     carries gradient to them, the other operand is a constant on purpose.
     """
     visits: dict[int, _Visit] = {}
-    queue: list[tuple[float, int, int | None, bool, bool]] = [(0.0, -root, None, False, False) for root in roots]
+    queue: list[tuple[float, int, int | None, bool, bool, bool]] = [(0.0, -r, None, False, False, False) for r in roots]
     heapq.heapify(queue)
     found: dict[int, Path] = {}
     while queue:
-        cost, negative, previous, layered, inferred = heapq.heappop(queue)
+        cost, negative, previous, layered, inferred, chosen = heapq.heappop(queue)
         number = -negative
         if number in visits or number not in graph.ops or cost > DEAREST:
             continue
         op = graph[number]
-        visits[number] = _Visit(cost, previous, layered, inferred)
+        visits[number] = _Visit(cost, previous, inferred, chosen)
         if op.parameter is not None:
             if op.parameter in targets:
                 path = _path(graph, visits, number, op.parameter)
-                if not _acting(graph, path):
+                if not _acting(graph, path, chosen=chosen):
                     found[op.parameter] = path
             continue
         paid = cost + _toll(graph, op, graph.ops.get(previous) if previous is not None else None)
         for operand in _followed(graph, op, layered, alive):
-            extra = INFERRED_COST if operand.inferred else 0.0
-            heapq.heappush(
-                queue, (paid + extra, -operand.op, number, layered or op.layer, inferred or operand.inferred)
-            )
+            extra = INFERRED_COST * (operand.inferred + operand.selector)
+            through = (layered or op.layer, inferred or operand.inferred, chosen or operand.selector)
+            heapq.heappush(queue, (paid + extra, -operand.op, number, *through))
     return found
 
 
@@ -81,6 +85,8 @@ def _toll(graph: Graph, op: Op, nearer_loss: Op | None) -> float:
         return 0.0
     if op.kind is Kind.DETACH and nearer_loss is not None and nearer_loss.kind is Kind.LEAVE:
         return 0.0
+    if op.kind is Kind.DISCRETE and not any(found.floating for _, found in graph.operands(op)):
+        return 0.0  # The choice was made before; this only rewrites it: `one_hot(argmax)`.
     if op.kind in COSTS:
         return COSTS[op.kind]
     if op.region is None or op.requires_grad:
@@ -90,14 +96,36 @@ def _toll(graph: Graph, op: Op, nearer_loss: Op | None) -> float:
 
 
 def _followed(graph: Graph, op: Op, layered: bool, alive: frozenset[int]) -> list[Input]:
-    """Operands worth following: values, and among the operands of a loss only what is not constant on purpose."""
-    values = [i for i in op.inputs if not i.selector and i.op in graph.ops]
+    """Operands worth following: values, and among the operands of a loss only what is not constant on purpose.
+
+    An index is followed only where it alone decides: nothing that it chooses from carries gradient.
+    """
+    known = [i for i in op.inputs if i.op in graph.ops]
+    values = [i for i in known if not i.selector]
+    if not any(i.carries for i in values):
+        return known
     weighing = not (layered or op.layer or op.name in SUMS or op.name in JOINS or op.name in EXTREMES)
     if len(values) > 1 and weighing and not op.blocks:
         carrying = [i for i in values if op.passes(i)]
-        if any(graph.reach(i.op) & alive for i in carrying):
+        living = [i for i in carrying if graph.reach(i.op) & alive]
+        if living and (op.name not in SCALINGS or any(_scores(graph, i.op) for i in living)):
             return carrying
     return values
+
+
+def _scores(graph: Graph, start: int) -> bool:
+    """Whether a factor is a log-probability, a probability, a ratio or an error, and no plain output of a network."""
+    stack, seen = [start], {start}
+    while stack:
+        op = graph.ops.get(stack.pop())
+        if op is None or op.layer:
+            continue
+        if op.name in SCORING:
+            return True
+        fresh = [i.op for i in op.inputs if i.op not in seen and not i.selector]
+        seen.update(fresh)
+        stack.extend(fresh)
+    return False
 
 
 def _path(graph: Graph, visits: dict[int, _Visit], end: int, parameter: int) -> Path:
@@ -111,11 +139,11 @@ def _path(graph: Graph, visits: dict[int, _Visit], end: int, parameter: int) -> 
     return Path(tuple(ops), visits[end].cost, parameter, blockers, visits[end].inferred)
 
 
-def _acting(graph: Graph, path: Path) -> bool:
-    """Whether the path runs through an action that was drawn while gradient was off: a rollout."""
+def _acting(graph: Graph, path: Path, *, chosen: bool) -> bool:
+    """Whether the path runs through an action that was drawn while gradient was off, or used as an index: a rollout."""
     regions = [graph[n].region for n in path.blockers]
     off = any(r is not None and r.by in ("user", "library") for r in regions)
-    return off and any(_draws(graph, graph[n]) for n in path.ops)
+    return (off or chosen) and any(_draws(graph, graph[n]) for n in path.ops)
 
 
 def _draws(graph: Graph, op: Op) -> bool:

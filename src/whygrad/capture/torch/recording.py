@@ -47,6 +47,8 @@ class Recorder:
             self._copy(name, args, kwargs, out, frame)
         elif kind is Role.FLAG:
             self._flag(name, args, frame)
+        elif kind is Role.FILL:
+            self.copied(name, kwargs["fill_value"] if "fill_value" in kwargs else args[-1], out, frame)
         elif kind is not Role.IGNORE:
             self._compute(name, KINDS[kind], args, kwargs, out, frame)
 
@@ -117,6 +119,8 @@ class Recorder:
         constant = False
         if kind is not Kind.INPUT:
             values = (*args, *kwargs.values()) if kwargs else args
+            if name in CASTS:
+                values = args[:1]  # What follows only says which type or device is meant.
             inputs, constant = self.inputs_of(values, floating, name)
             if kind is Kind.COMPUTE and not floating and any(i[0].floating for i in inputs):
                 kind = Kind.DISCRETE
@@ -128,6 +132,9 @@ class Recorder:
         if not torch.is_grad_enabled():
             node.region = self.regions.current()
         self.place(node, frame)
+        if name == "normal" and node.region is None and inputs:
+            # It has a grad_fn, and its gradient to the mean is zero: a draw like any other.
+            node.region, node.requires_grad = self.regions.drawn(frame), False
         if kind is Kind.INPUT and node.requires_grad and out.is_leaf:
             self._becomes_parameter(out, node, frame)
         return node

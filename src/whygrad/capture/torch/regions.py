@@ -106,6 +106,13 @@ class Regions(threading.local):
         self.current()  # Its frame will be gone when somebody asks.
         self._stack[-1][3] = None
 
+    def drawn(self, frame: FrameType | None) -> OpenRegion:
+        """A draw that stands for itself: `torch.normal(mean, std)`."""
+        self._count += 1
+        region = OpenRegion(self._count, "torch.normal", frame, frame.f_lasti if frame is not None else 0)
+        region.by = "sample"
+        return region
+
     def function(self, frame: FrameType, by: str) -> int:
         """The inside of a custom autograd function, where torch records nothing."""
         self.enter(-1, True, "autograd.Function", frame)

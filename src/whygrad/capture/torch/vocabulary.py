@@ -17,6 +17,7 @@ class Role(Enum):
     IGNORE = "ignore"
     COMPUTE = "compute"
     FACTORY = "factory"
+    FILL = "filled with a number"
     COPY = "copy"
     LEAVE = "leave"
     DETACH = "detach"
@@ -38,10 +39,11 @@ QUERIES = frozenset(
     __setstate__ _reduce_ex_internal refine_names rename""".split()
 )
 FACTORIES = frozenset(
-    """zeros ones empty full rand randn randint randperm arange linspace logspace eye zeros_like ones_like empty_like
-    full_like rand_like randn_like randint_like new_zeros new_ones new_empty new_full empty_strided tril_indices
+    """zeros ones empty rand randn randint randperm arange linspace logspace eye zeros_like ones_like empty_like
+    rand_like randn_like randint_like new_zeros new_ones new_empty empty_strided tril_indices
     triu_indices bartlett_window hann_window""".split()
 )
+FILLED = frozenset({"full", "full_like", "new_full"})
 COPIES = frozenset({"tensor", "as_tensor", "asarray", "scalar_tensor", "new_tensor", "from_numpy", "frombuffer"})
 DEPARTURES = frozenset({"item", "tolist", "numpy", "__array__", "__float__", "__int__", "__index__", "__complex__"})
 AUGMENTED = frozenset(
@@ -85,12 +87,16 @@ def _decide(func: Callable[..., Any]) -> tuple[Role, str]:
     if name == "__get__":
         return _getter(func)
     if name in ("__set__", "__delete__"):
+        if func == torch.Tensor.data.__set__:  # type: ignore[attr-defined]
+            return Role.IN_PLACE, "data"
         setter = torch.Tensor.requires_grad.__set__  # type: ignore[attr-defined]
         return (Role.FLAG, "requires_grad") if func == setter else (Role.IGNORE, name)
     if name == "requires_grad_":
         return Role.FLAG, name
     if name in QUERIES or name.startswith(("is_", "_is_", "has_", "get_", "set_", "_foreach_norm")):
         return Role.IGNORE, name
+    if name in FILLED:
+        return Role.FILL, name
     if name in FACTORIES:
         return Role.FACTORY, name
     if name in COPIES:

@@ -1,0 +1,14 @@
+"""Helpers shared by the environments and the agents."""
+import numpy as np
+import torch
+
+
+def to_np(x):
+    return x.detach().cpu().numpy() if torch.is_tensor(x) else np.asarray(x)  # <- culprit
+
+
+def scale_to_bounds(raw, low, high):
+    """Map an unbounded vector into the box [low, high]."""
+    low, high = np.asarray(low, dtype=np.float32), np.asarray(high, dtype=np.float32)
+    squashed = np.tanh(to_np(raw))
+    return torch.from_numpy(low + 0.5 * (squashed + 1.0) * (high - low))
