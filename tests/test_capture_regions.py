@@ -220,7 +220,7 @@ def test_error_leaves_no_region_behind() -> None:
         with pytest.raises(ValueError, match="on purpose"):
             decorated_error()
         assert watching.capture is not None
-        assert watching.capture.regions._stack == []
+        assert watching.capture.regions._switches.stack == []
     assert torch.is_grad_enabled()
 
 

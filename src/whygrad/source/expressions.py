@@ -132,6 +132,18 @@ def parameter_sources(site: Site | None) -> list[str]:
     ]
 
 
+def switches(file: str) -> list[Site]:
+    """Plain calls that switch gradient off and leave it so: `torch.set_grad_enabled(False)` as a statement."""
+    module = files.tree(file)
+    out: list[Site] = []
+    for node in ast.walk(module) if module is not None else ():
+        call = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("set_grad_enabled"):
+            on = call.args and isinstance(call.args[0], ast.Constant) and call.args[0].value is True
+            out += [] if on else [Site(*span(file, call))]
+    return out
+
+
 def decorator(file: str, function: str, first_line: int, names: tuple[str, ...]) -> Span | None:
     """The decorator of a function that mentions one of the names."""
     module = files.tree(file)

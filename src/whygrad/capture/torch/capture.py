@@ -89,7 +89,6 @@ class Capture:
         return self._tracing and not self.mode.pause.depth
 
     def start(self) -> None:
-        self.regions.patch(self._always)
         self.differentiating.patch(self._always, self._before_backward, self._after_backward)
         self.protocol.patch_always(self._always)
         self.entrances.patch_parameters(self._always)
@@ -116,6 +115,7 @@ class Capture:
         if self._tracing:
             return
         self._tracing = self.window.open = True
+        self.regions.patch(self._during)
         self.entrances.patch(self._during)
         threads.patch(self._during, self.mode)
         self.protocol.patch_window(self._during)
@@ -124,13 +124,16 @@ class Capture:
         self._calls_at_backward = self.mode.calls
         self._roots.clear()
         self.settled.clear()
-        self.protocol.attentive = True
+        self.protocol.listen(True)
+        self.count.quiet = False
         threads.insert(self.mode)
 
     def _close(self) -> None:
         if not self._tracing:
             return
-        self._tracing = self.window.open = self.protocol.attentive = False
+        self._tracing = self.window.open = False
+        self.protocol.listen(False)
+        self.count.quiet = True
         self._during.undo()
         threads.remove(self.mode)
         self.mode.live = False
@@ -186,7 +189,9 @@ class Capture:
             assert error is not None
             site = frames.user_site(pending)
             untraced = Backward(0, site, None, self._loss_name(site, None))
-            self.errors.in_backward(error, untraced, None, self.regions.current())
+            self.errors.in_backward(error, untraced, None, None)
+            if not torch.is_grad_enabled():
+                self.errors.still_off(frames.user_stack(pending))
             return
         backward = pending.backward
         self.mode.pause.depth = max(0, self.mode.pause.depth - 1)

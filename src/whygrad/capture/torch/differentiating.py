@@ -17,21 +17,36 @@ Tensor = torch.Tensor
 _TENSOR_BACKWARD = torch.Tensor.backward.__code__
 
 
+SAMPLED = 8
+"""While nothing is traced, one call in so many is looked at: a new call site shows soon enough."""
+
+
 class Count:
-    """Backward calls of all threads."""
+    """Backward calls of all threads, and whether they are only counted at present."""
 
     calls = 0
+    quiet = False
 
 
-class Differentiating(threading.local):
+class _Inside(threading.local):
+    """Whether this thread is differentiating already."""
+
+    flag = False
+
+
+class Differentiating:
     """Calls `before` and `after` around the outermost backward; a settled call site costs next to nothing."""
 
     def __init__(self, guard: Guard, settled: set[tuple[int, int]], count: Count) -> None:
         self.guard = guard
         self.settled = settled
         """Calls (code, instruction) that have been traced enough; emptied when tracing opens again."""
-        self.inside = False
+        self._inside = _Inside()
         self.count = count
+
+    @property
+    def inside(self) -> bool:
+        return self._inside.flag
 
     def patch(self, patches: Patches, before: Callable[..., Any], after: Callable[..., None]) -> None:
         # Tensor.backward comes here as well.
@@ -41,27 +56,37 @@ class Differentiating(threading.local):
     def _around(
         self, original: Callable[..., Any], how: str, before: Callable[..., Any], after: Callable[..., None]
     ) -> Callable[..., Any]:
+        inside, settled, count = self._inside, self.settled, self.count
+
         def differentiate(*args: Any, **kwargs: Any) -> Any:
-            if self.inside:
-                return original(*args, **kwargs)
+            if count.quiet and count.calls % SAMPLED:
+                count.calls += 1
+                try:
+                    return original(*args, **kwargs)
+                except Exception as error:
+                    self._finish(after, sys._getframe(1), error)
+                    raise
             frame = sys._getframe(1)
             if frame.f_code is _TENSOR_BACKWARD and frame.f_back is not None:
                 frame = frame.f_back
-            self.inside = True
-            self.count.calls += 1
+            if inside.flag:
+                return original(*args, **kwargs)
+            count.calls += 1
             token = None
-            if (id(frame.f_code), frame.f_lasti) not in self.settled:
+            if (id(frame.f_code), frame.f_lasti) not in settled:
+                inside.flag = True
                 roots = args[0] if args else kwargs.get("outputs", kwargs.get("tensors"))
                 token = self._begin(before, frame, roots, how)
             try:
                 result = original(*args, **kwargs)
             except Exception as error:
+                inside.flag = False
                 self._finish(after, token or frame, error)
                 raise
-            finally:
-                self.inside = False
-            if token is not None:
-                self._finish(after, token, None)
+            if token is not None or inside.flag:
+                inside.flag = False
+                if token is not None:
+                    self._finish(after, token, None)
             return result
 
         return differentiate

@@ -64,7 +64,6 @@ class Protocol:
         """A parameter that used to get gradient got none; whoever traces next clears it."""
         self._hooks: list[Any] = []
         self.attentive = False
-        """The window is open: every step counts."""
         self.tracing: Callable[[], bool] = lambda: True
         self.on_growth: Callable[[FrameType], None] = lambda _: None
         self.before_step: Callable[[Held, bool, FrameType], None] = lambda *_: None
@@ -78,10 +77,16 @@ class Protocol:
 
     def patch_always(self, patches: Patches) -> None:
         self._patch_construction(patches)
-        self._hooks = [
-            register_optimizer_step_pre_hook(self._pre_step),
-            register_optimizer_step_post_hook(self._post_step),
-        ]
+        self._hooks = [register_optimizer_step_pre_hook(self._pre_step)]
+
+    def listen(self, attentive: bool) -> None:
+        """While the window is open every step counts, and its end matters too."""
+        self.attentive = attentive
+        for hook in self._hooks[1:]:
+            hook.remove()
+        del self._hooks[1:]
+        if attentive:
+            self._hooks.append(register_optimizer_step_post_hook(self._post_step))
 
     def unhook(self) -> None:
         for hook in self._hooks:
@@ -162,8 +167,7 @@ class Protocol:
             known.looked = True
 
     def _post_step(self, *_: Any) -> None:
-        if self.attentive:
-            self.guard(self.after_step, "step")
+        self.guard(self.after_step, "step")
 
     # -- only while tracing: the rest of the protocol
 

@@ -14,7 +14,7 @@ from whygrad.capture.torch.protocol import Held, Protocol
 from whygrad.capture.torch.regions import OpenRegion
 from whygrad.capture.torch.shadow import Node, Shadow
 from whygrad.source import expressions
-from whygrad.trace import Backward, Kind, Raised, Site
+from whygrad.trace import Backward, Kind, Raised, Region, Site
 
 if TYPE_CHECKING:
     from whygrad.capture.torch.recording import Recorder
@@ -100,6 +100,14 @@ class Errors:
             raised.culprit = made
         elif code == "WG607":
             _odd_dtype(raised, [root])
+
+    def still_off(self, stack: tuple[Site, ...]) -> None:
+        """Gradient was off when an untraced backward failed: the one plain switch in the user's files did it."""
+        switches = [
+            found for file in dict.fromkeys(site.file for site in stack) for found in expressions.switches(file)
+        ]
+        if self.raised is not None and self.raised.code == "WG601" and len(switches) == 1:
+            self.raised.region = Region(0, "set_grad_enabled(False)", "user", switches[0])
 
     def in_operation(self, name: str, args: Any, error: Exception, frame: FrameType, recorder: Recorder) -> None:
         code = code_of(error)

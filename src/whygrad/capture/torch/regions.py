@@ -1,14 +1,12 @@
-"""Who switched gradient recording off: a stack of openers, as nested as the script nests them.
-
-Followed for the whole run, since a switch that is never undone may lie anywhere. The replaced
-`no_grad` calls torch's own switch directly, which makes up for the bookkeeping.
-"""
+"""Who switched gradient recording off: a stack of openers, as nested as the script nests them."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
@@ -21,10 +19,10 @@ from whygrad.source import positions
 from whygrad.trace import Region, Site
 
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__))
-_OPTIMIZER = os.path.join(_TORCH, "optim", "optimizer.py")
 _DECORATING = os.path.join(_TORCH, "utils", "_contextlib.py")
 _CHECKPOINT = os.path.join(_TORCH, "utils", "checkpoint.py")
 _DISTRIBUTIONS = os.path.join(_TORCH, "distributions") + os.sep
+_SWITCH = "set_grad_enabled(False)"
 _NAMES = ("no_grad", "inference_mode", "set_grad_enabled")
 
 
@@ -55,44 +53,47 @@ class OpenRegion:
         return Region(self.id, self.how, self.by, site)
 
 
-class Regions(threading.local):
+class _Switches(threading.local):
     """Per thread: the switches that are in force, outermost first."""
+
+    def __init__(self) -> None:
+        # Entry: owner, off?, how, frame, instruction, and the region once it was asked for.
+        self.stack: list[list[Any]] = []
+
+
+class Regions:
+    """Knows at any moment which region keeps operations from being recorded."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
-        # Entry: owner, off?, how, frame, instruction, and the region once it was asked for.
-        self._stack: list[list[Any]] = []
+        self._switches = _Switches()
         self._count = 0
 
     def current(self) -> OpenRegion | None:
         """The region that keeps the present operation from being recorded."""
-        if not self._stack or not self._stack[-1][1]:
+        stack = self._switches.stack
+        if not stack or not stack[-1][1]:
             return None
-        entry = self._stack[-1]
+        entry = stack[-1]
         if entry[5] is None:
             self._count += 1
             entry[5] = OpenRegion(self._count, entry[2], entry[3], entry[4])
         return entry[5]  # type: ignore[no-any-return]
 
     def enter(self, owner: int, off: bool, how: str, frame: FrameType) -> None:
-        self._stack.append([owner, off, how, frame, frame.f_lasti, None])
-        if off and frames.kind_of(frame.f_code.co_filename) == frames.STDLIB:
+        self._switches.stack.append([owner, off, how, frame, frame.f_lasti, None])
+        if off and frame.f_code.co_filename == contextlib.__file__:
             self.current()  # An ExitStack returns at once, and the user's frame moves on.
 
     def leave(self, owner: int) -> None:
-        for index in range(len(self._stack) - 1, -1, -1):
-            if self._stack[index][0] == owner:
-                del self._stack[index]
+        stack = self._switches.stack
+        for index in range(len(stack) - 1, -1, -1):
+            if stack[index][0] == owner:
+                del stack[index]
                 return
 
-    def _entered(self, owner: int, off: bool, how: str, frame: FrameType) -> None:
-        """torch has switched; a failure of our own bookkeeping is not the script's."""
-        try:
-            self.enter(owner, off, how, frame)
-        except Exception as error:
-            self._guard.fail(error, "region")
-
     def left(self, owner: int) -> None:
+        """torch has switched back; a failure of our own bookkeeping is not the script's."""
         try:
             self.leave(owner)
         except Exception as error:
@@ -100,11 +101,12 @@ class Regions(threading.local):
 
     def switch(self, off: bool, how: str, frame: FrameType) -> None:
         """`torch.set_grad_enabled(...)` as a plain call: in force until the next one."""
-        if self._stack and self._stack[-1][0] == 0:
-            self._stack.pop()
+        stack = self._switches.stack
+        if stack and stack[-1][0] == 0:
+            stack.pop()
         self.enter(0, off, how, frame)
         self.current()  # Its frame will be gone when somebody asks.
-        self._stack[-1][3] = None
+        stack[-1][3] = None
 
     def drawn(self, frame: FrameType | None) -> OpenRegion:
         """A draw that stands for itself: `torch.normal(mean, std)`."""
@@ -124,58 +126,53 @@ class Regions(threading.local):
     def patch(self, patches: Patches) -> None:
         """Follow every way to switch gradient recording."""
         mode = torch.autograd.grad_mode
+        self._patch_plain_switch(patches, mode.set_grad_enabled)
         self._patch_switching(patches, mode.no_grad, False)
         self._patch_switching(patches, mode.enable_grad, True)
-        self._patch_inference(patches, mode.inference_mode)
-        self._patch_set_grad_enabled(patches, mode.set_grad_enabled)
+        self._patch_context(patches, mode.inference_mode, "inference_mode", lambda o: bool(getattr(o, "mode", True)))
+        self._patch_context(patches, mode.set_grad_enabled, _SWITCH, lambda o: not o.mode)
+
+    def _patch_plain_switch(self, patches: Patches, cls: Any) -> None:
+        original = cls.__init__
+
+        def init(owner: Any, mode: bool) -> None:
+            original(owner, mode)
+            frame = sys._getframe(1)
+            if not frame.f_code.co_filename.startswith(_TORCH):  # no_grad and optimizers switch by this, too
+                self._guard(lambda: self.switch(not mode, _SWITCH, frame), "region")
+
+        patches.set(cls, "__init__", init)
 
     def _patch_switching(self, patches: Patches, cls: Any, enabled: bool) -> None:
         switch, state, how = torch._C._set_grad_enabled, torch.is_grad_enabled, cls.__name__
 
+        off = not enabled
+
         def enter(owner: Any) -> None:
             owner.prev = state()
             switch(enabled)
-            self._entered(id(owner), not enabled, how, sys._getframe(1))
+            try:
+                self.enter(id(owner), off, how, sys._getframe(1))
+            except Exception as error:
+                self._guard.fail(error, "region")
 
         def leave(owner: Any, *_: Any) -> None:
             switch(owner.prev)
-            self.left(id(owner))
+            try:
+                self.leave(id(owner))
+            except Exception as error:
+                self._guard.fail(error, "region")
 
         patches.set(cls, "__enter__", enter)
         patches.set(cls, "__exit__", leave)
 
-    def _patch_inference(self, patches: Patches, cls: Any) -> None:
+    def _patch_context(self, patches: Patches, cls: Any, how: str, off: Callable[[Any], bool]) -> None:
         original_enter, original_leave = cls.__enter__, cls.__exit__
 
         def enter(owner: Any) -> Any:
             result = original_enter(owner)
-            self._entered(id(owner), bool(getattr(owner, "mode", True)), "inference_mode", sys._getframe(1))
-            return result
-
-        def leave(owner: Any, *exc: Any) -> Any:
-            try:
-                return original_leave(owner, *exc)
-            finally:
-                self.left(id(owner))
-
-        patches.set(cls, "__enter__", enter)
-        patches.set(cls, "__exit__", leave)
-
-    def _patch_set_grad_enabled(self, patches: Patches, cls: Any) -> None:
-        original_init, original_enter, original_leave = cls.__init__, cls.__enter__, cls.__exit__
-        how = "set_grad_enabled(False)"
-
-        def init(owner: Any, mode: bool) -> None:
-            original_init(owner, mode)
             frame = sys._getframe(1)
-            if frame.f_code.co_filename != _OPTIMIZER:  # optimizers switch at every step
-                self._guard(lambda: self.switch(not mode, how, frame), "region")
-
-        def enter(owner: Any) -> Any:
-            result = original_enter(owner)
-            if self._stack and self._stack[-1][0] == 0:
-                self._stack.pop()  # The constructor has already switched: this is its own `with`.
-            self._entered(id(owner), not owner.mode, how, sys._getframe(1))
+            self._guard(lambda: self._entered(owner, off(owner), how, frame), "region")
             return result
 
         def leave(owner: Any, *exc: Any) -> Any:
@@ -184,9 +181,14 @@ class Regions(threading.local):
             finally:
                 self.left(id(owner))
 
-        patches.set(cls, "__init__", init)
         patches.set(cls, "__enter__", enter)
         patches.set(cls, "__exit__", leave)
+
+    def _entered(self, owner: Any, off: bool, how: str, frame: FrameType) -> None:
+        stack = self._switches.stack
+        if how == _SWITCH and stack and stack[-1][0] == 0:
+            stack.pop()  # The constructor has already switched: this is its own `with`.
+        self.enter(id(owner), off, how, frame)
 
 
 def _decorated(frame: FrameType | None) -> CodeType | None:
