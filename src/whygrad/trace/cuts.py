@@ -92,13 +92,19 @@ def _missing_cuts(trace: Trace, backward: Backward, lost: frozenset[int]) -> Ite
     graph = trace.graph
     alive = trained(trace) - lost
     reached = graph.reach(backward.root)
-    for path in paths(graph, [backward.root], lost - reached, alive).values():
+    for path in paths(graph, [backward.root], lost - reached, alive, _fresh(trace)).values():
         cut = _cut(trace, backward, path)
         if cut is not None:
             yield cut
     starving = lost | _zero(trace)
     if starving & reached:
         yield from _silenced(trace, backward, starving & reached)
+
+
+def _fresh(trace: Trace) -> frozenset[int]:
+    """Parameters that get gradient, are held by nobody and were copied from nowhere."""
+    deposited = {n for b in trace.backwards for n in b.deposits}
+    return frozenset(n for n in deposited if n not in trace.holders and not trace.parameter(n).loaded)
 
 
 def _zero(trace: Trace) -> frozenset[int]:
@@ -128,7 +134,7 @@ def _dead_terms(trace: Trace, backward: Backward, lost: frozenset[int], explaine
     for term in terms(graph, backward.root):
         if not held or term.reach(graph) & ((held - still) | by_hand(trace)):
             continue
-        found = paths(graph, term.ops, held, trained(trace) - lost)
+        found = paths(graph, term.ops, held, trained(trace) - lost, _fresh(trace))
         found = {n: p for n, p in found.items() if not _companion(trace, backward, p)}
         best = {n: p for n, p in found.items() if n in lost} or found
         if not best or set(best) & lost & explained:

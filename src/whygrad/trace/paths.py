@@ -48,11 +48,18 @@ class _Visit:
     """The path runs through an index, a mask or a condition."""
 
 
-def paths(graph: Graph, roots: Iterable[int], targets: frozenset[int], alive: frozenset[int]) -> dict[int, Path]:
+def paths(
+    graph: Graph,
+    roots: Iterable[int],
+    targets: frozenset[int],
+    alive: frozenset[int],
+    fresh: frozenset[int] = frozenset(),
+) -> dict[int, Path]:
     """The cheapest plausible path to each target, where there is one.
 
     `alive` are the parameters that training moves: where one operand of a product or of an error
-    carries gradient to them, the other operand is a constant on purpose.
+    carries gradient to them, the other operand is a constant on purpose. `fresh` ones get gradient
+    and were forgotten: a factor in front of them is a weight all the same.
     """
     visits: dict[int, _Visit] = {}
     queue: list[tuple[float, int, int | None, bool, bool, bool]] = [(0.0, -r, None, False, False, False) for r in roots]
@@ -72,7 +79,7 @@ def paths(graph: Graph, roots: Iterable[int], targets: frozenset[int], alive: fr
                     found[op.parameter] = path
             continue
         paid = cost + _toll(graph, op, graph.ops.get(previous) if previous is not None else None)
-        for operand in _followed(graph, op, layered, alive):
+        for operand in _followed(graph, op, layered, alive | fresh if op.name in SCALINGS else alive):
             extra = INFERRED_COST * (operand.inferred + operand.selector)
             through = (layered or op.layer, inferred or operand.inferred, chosen or operand.selector)
             heapq.heappush(queue, (paid + extra, -operand.op, number, *through))
