@@ -7,7 +7,7 @@ import pytest
 from building import FILE, Building, no_grad, site
 from whygrad.engine import diagnose
 from whygrad.finding import Finding
-from whygrad.trace import Kind, Raised, Trace
+from whygrad.trace import Kind, Raised, Site, Trace
 
 
 def loud(trace: Trace) -> list[Finding]:
@@ -276,3 +276,13 @@ def test_every_site_is_the_users() -> None:
     trace = cut_by(Kind.COPY, "tensor").trace
     finding = loud(trace)[0]
     assert {label.site.file for label in finding.labels} == {FILE}
+
+
+def test_inside_a_library_its_line_is_shown_too() -> None:
+    b = cut_by(Kind.DETACH, "detach")
+    inside = Site("trainer.py", 300, 8, 300, 20, "Trainer.step")
+    next(op for op in b.trace.graph.ops.values() if op.kind is Kind.DETACH).library = inside
+    finding = loud(b.trace)[0]
+    assert finding.site is not None
+    assert finding.site.file == FILE
+    assert any(label.site == inside for label in finding.labels)

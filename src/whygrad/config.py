@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,6 @@ class Config:
     unknown: tuple[str, ...] = ()
     """Codes in `ignore` that do not exist."""
     file: str = ""
-    rest: dict[str, Any] = field(default_factory=dict)
 
 
 def find(start: Path) -> Path | None:

@@ -50,6 +50,8 @@ def labels(trace: Trace, cut: Cut) -> list[Label]:
     connected = _last_connected(trace, cut)
     if connected is not None and connected != cut.site:
         out.append(Label(connected, f"still connected to {who} here"))
+    if cut.op.library is not None and cut.op.library != cut.site:
+        out.append(Label(cut.op.library, "the library's line that did it"))
     entry = _entry(trace, cut)
     if entry is not None and entry not in (cut.site, connected):
         out.append(Label(entry, "enters the loss as a constant here"))

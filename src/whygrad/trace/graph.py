@@ -38,8 +38,6 @@ class Region:
     by: str
     """`user`, `sample` (a distribution), `checkpoint`, `function` (a custom one) or `library`."""
     site: Site | None
-    draws: bool = False
-    """Whether random numbers were drawn inside: then it looks like acting, not like a loss."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,5 @@ class Site:
     end_col: int = 0
     function: str = ""
 
-    def within(self, other: Site) -> bool:
-        """Whether this expression lies inside the other one."""
-        if self.file != other.file:
-            return False
-        start = (other.line, other.col) <= (self.line, self.col)
-        return start and (self.end_line, self.end_col) <= (other.end_line, other.end_col)
-
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"

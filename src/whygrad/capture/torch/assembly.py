@@ -105,7 +105,7 @@ def _assigned(site: Site | None) -> str:
 def _changed(known: Known, tensor: torch.Tensor | None) -> bool:
     if known.consumed or tensor is None or tensor.is_inference():
         return bool(known.consumed)
-    return tensor._version > known.version > 0
+    return known.version >= 0 and tensor._version != known.version
 
 
 def _held_counts(trace: Trace) -> None:

@@ -29,7 +29,6 @@ class Extraction:
         self.truncated = False
         self._regions: dict[int, Region] = {}
         self._fed: dict[Site, list[tuple[Site, bool]]] = {}
-        self._synthetic = 0
 
     def take(self, root: Node) -> int:
         """Extract everything behind a loss; returns its number in the graph."""

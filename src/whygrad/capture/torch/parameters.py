@@ -38,8 +38,8 @@ class Known:
     """A step has looked at it."""
     loaded: bool = False
     derived_from: tuple[int, ...] = ()
-    version: int = 0
-    first_value: torch.Tensor | None = None
+    version: int = -1
+    """Of its values, when a step first looked at it: whoever writes in place moves it on."""
     deposits: list[int] = field(default_factory=list)
     """Backwards that deposited since the gradient was last cleared."""
 

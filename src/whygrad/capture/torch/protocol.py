@@ -164,7 +164,9 @@ class Protocol:
                 known.absent = 0
                 known.consumed += 1
             known.wanted = tensor.requires_grad or (known.wanted and known.looked)
-            known.looked = True
+            if not known.looked:
+                known.looked = True
+                known.version = -1 if tensor.is_inference() else tensor._version
 
     def _post_step(self, *_: Any) -> None:
         self.guard(self.after_step, "step")
