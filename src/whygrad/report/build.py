@@ -8,7 +8,7 @@ from whygrad import wording
 from whygrad.finding import Finding
 from whygrad.report.model import LossRow, ParameterRow, Report
 from whygrad.source import expressions, files
-from whygrad.trace import Backward, Site, Trace
+from whygrad.trace import Backward, Trace
 from whygrad.trace.consumption import consumers
 from whygrad.trace.membership import PERSISTENT
 from whygrad.trace.terms import terms
@@ -57,10 +57,10 @@ def _parameters(trace: Trace) -> list[ParameterRow]:
 
 
 def _losses(trace: Trace) -> list[LossRow]:
-    latest: dict[Site | None, Backward] = {}
+    latest: dict[object, Backward] = {}
     for backward in trace.backwards:
         if backward.how == "backward":
-            latest[backward.site] = backward
+            latest[backward.site, backward.library] = backward
     return [_loss(trace, backward) for backward in list(latest.values())[:MOST_LOSSES]]
 
 

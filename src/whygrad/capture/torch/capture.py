@@ -153,10 +153,11 @@ class Capture:
         self._backwards += 1
         site = frames.site(code, lasti, inner)
         root = self._root(roots)
+        inside = frames.site(*inner) if inner is not None and code is not None else None
         backward = Backward(
-            self._backwards, site, None, self._loss_name(site, root), how=how, order=self.protocol.tick()
+            self._backwards, site, None, self._loss_name(inside or site, root), how=how, order=self.protocol.tick()
         )
-        backward.library = frames.site(*inner) if inner is not None and code is not None else None
+        backward.library = inside
         loss = (site, root.code, root.lasti) if root is not None else site
         count = self._roots.get(loss, 0)
         self._roots[loss] = count + 1

@@ -37,16 +37,18 @@ class Naming:
         return changed
 
     def look(self, frame: FrameType | None) -> None:
-        """Search everything the user's frames can see, from the outermost inwards."""
+        """Search everything the user's frames can see, from the outermost inwards, then a library's."""
         stack: list[FrameType] = []
+        libraries: list[FrameType] = []
         while frame is not None:
-            if frames.kind_of(frame.f_code.co_filename) == frames.USER:
-                stack.append(frame)
+            kind = frames.kind_of(frame.f_code.co_filename)
+            if kind in (frames.USER, frames.LIBRARY):
+                (stack if kind == frames.USER else libraries).append(frame)
             frame = frame.f_back
         seen: dict[int, int] = {}
         outside = {id(user.f_globals): user.f_globals for user in reversed(stack)}
         scopes = [dict(variables) for variables in outside.values()]
-        scopes += [frames.variables(user) for user in reversed(stack)]
+        scopes += [frames.variables(inner) for inner in (*reversed(stack), *reversed(libraries))]
         for self._level, variables in enumerate(scopes):
             for name, value in variables.items():
                 if not name.startswith("__"):
