@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from whygrad.finding import Finding, Label
+from whygrad.finding import SEVERITIES, Finding, Label
 from whygrad.report.concise import concise
 from whygrad.report.model import VERSION, LossRow, ParameterRow, Report
 from whygrad.report.text import plain
@@ -147,6 +147,8 @@ def _report(data: dict[str, Any]) -> Report:
 
 
 def _read_finding(data: dict[str, Any]) -> Finding:
+    if data["severity"] not in SEVERITIES:
+        raise ValueError(f"unknown severity {data['severity']!r}")
     return Finding(
         data["code"],
         data["name"],

@@ -121,18 +121,22 @@ def _followed(graph: Graph, op: Op, layered: bool, alive: frozenset[int]) -> lis
 
 
 def _scores(graph: Graph, start: int) -> bool:
-    """Whether a factor is a log-probability, a probability, a ratio or an error, and no plain output of a network."""
-    stack, seen = [start], {start}
+    """Whether a factor is a log-probability, a probability, a ratio, an error or a bare parameter.
+
+    What is left is the plain output of a network: a factor of that was meant to train as well.
+    """
+    stack, seen, layers = [start], {start}, 0
     while stack:
         op = graph.ops.get(stack.pop())
         if op is None or op.layer:
+            layers += op is not None
             continue
         if op.name in SCORING:
             return True
         fresh = [i.op for i in op.inputs if i.op not in seen and not i.selector]
         seen.update(fresh)
         stack.extend(fresh)
-    return False
+    return not layers
 
 
 def _path(graph: Graph, visits: dict[int, _Visit], end: int, parameter: int) -> Path:
