@@ -23,8 +23,8 @@ from whygrad.session import active
 HOME = "whygrad.capture.torch."
 HOOKS = """recording:Recorder.record recording:Recorder.node_of recording:Recorder.copied
     entrances:Entrances._parameter entrances:Entrances._copied entrances:Entrances._applied
-    protocol:Protocol._stepping protocol:Protocol.cleared protocol:Protocol.clipped protocol:Protocol.copied
-    protocol:Protocol.seen protocol:Protocol.snapshot protocol:Protocol.consumption protocol:Protocol.refresh
+    protocol:Protocol._stepping gradients:Gradients.cleared gradients:Gradients._clip protocol:Protocol.copied
+    protocol:Protocol.seen gradients:Gradients.snapshot gradients:Gradients.settle protocol:Protocol.consumption protocol:Protocol.refresh
     capture:Capture._before_backward capture:Capture._after_backward capture:Capture._before_step
     capture:Capture._after_step capture:Capture._written capture:Capture._froze capture:Capture._used
     capture:Capture._op_raised naming:Naming.look extraction:Extraction.take

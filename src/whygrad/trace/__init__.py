@@ -1,12 +1,13 @@
 """What a run did, as plain data: no torch, nothing that cannot be built by hand in a test."""
 
 from whygrad.trace.graph import BLOCKING, Graph, Input, Kind, Op, Region
-from whygrad.trace.ledger import Backward, Clear, Clip, Copy, Optimizer, Parameter, Step
+from whygrad.trace.ledger import Alias, Backward, Clear, Clip, Copy, Kept, Optimizer, Parameter, Step, Switch
 from whygrad.trace.raised import Raised
 from whygrad.trace.site import Site
 from whygrad.trace.trace import Trace
 
 __all__ = [
+    "Alias",
     "BLOCKING",
     "Backward",
     "Clear",
@@ -14,6 +15,7 @@ __all__ = [
     "Copy",
     "Graph",
     "Input",
+    "Kept",
     "Kind",
     "Op",
     "Optimizer",
@@ -22,5 +24,6 @@ __all__ = [
     "Region",
     "Site",
     "Step",
+    "Switch",
     "Trace",
 ]

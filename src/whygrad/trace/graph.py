@@ -78,6 +78,12 @@ class Op:
     """Positions of operands for which a custom backward or a hook returned nothing or only zeros."""
     hook: Site | None = None
     """Where the hook that did so was registered."""
+    scalar: float | None = None
+    """The Python number that took part in an addition or a scaling."""
+    spread: float | None = None
+    """Of what may be a probability ratio: its largest distance from one."""
+    training: bool | None = None
+    """Of dropout and batch normalisation: the mode it ran in."""
 
     @property
     def blocks(self) -> bool:

@@ -42,6 +42,10 @@ class Parameter:
     """Its values came from elsewhere: a state dict, a copy of another network, a file."""
     derived_from: tuple[int, ...] = ()
     """Parameters its first value was computed from."""
+    moved: bool | None = None
+    """Its values were seen to change after its first use, by whatever means; None: nobody could look."""
+    same_memory: tuple[int, ...] = ()
+    """Other parameters that live in the very same memory."""
 
 
 @dataclass(slots=True)
@@ -54,6 +58,11 @@ class Optimizer:
     stack: tuple[Site, ...] = ()
     parameters: tuple[int, ...] = ()
     steps: int = 0
+    twice: frozenset[int] = frozenset()
+    """Parameters it holds more than once."""
+    maximizes: bool = False
+    rates: tuple[float, ...] = ()
+    """Learning rates of its groups when it was last looked at."""
 
 
 @dataclass(slots=True)
@@ -69,8 +78,16 @@ class Backward:
     zeros: frozenset[int] = frozenset()
     """Deposits that were exactly zero everywhere."""
     how: str = "backward"
+    made: Site | None = None
+    """The expression that made the loss."""
     order: int = 0
     library: Site | None = None
+    serial: int = 0
+    """The shadow graph's latest operation at that time."""
+    shares: dict[tuple[int, str], float] = field(default_factory=dict)
+    """Gradient norm by (term, module), where the terms were differentiated one by one."""
+    angles: dict[tuple[int, int, str], float] = field(default_factory=dict)
+    """Cosine between two terms' gradients on a module that both reach."""
 
 
 @dataclass(slots=True)
@@ -80,16 +97,28 @@ class Clear:
     site: Site | None
     parameters: frozenset[int]
     order: int = 0
+    discarded: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """Deposits that were still there, by parameter."""
 
 
 @dataclass(slots=True)
 class Clip:
-    """Gradients were scaled or clamped by a clipping call."""
+    """Gradients were scaled or clamped, by a clipping call or by hand."""
 
     site: Site | None
     parameters: frozenset[int]
     limit: float
     order: int = 0
+    how: str = "norm"
+    """`norm`, `value` or, written by the user, `hand`."""
+    present: frozenset[int] = frozenset()
+    """Those that had a gradient to clip."""
+    size: float | None = None
+    """Norm (or, for `value`, largest entry) of the gradients before."""
+    scaled: bool = False
+    """A gradient scaler had multiplied the loss and nobody had divided yet."""
+    exhausted: bool = False
+    """The parameters came from an iterator that had nothing left."""
 
 
 @dataclass(slots=True)
@@ -100,6 +129,8 @@ class Copy:
     into: frozenset[int]
     sources: frozenset[int] = frozenset()
     order: int = 0
+    itself: frozenset[int] = frozenset()
+    """Of `into`, those that were written from nothing but their own values."""
 
 
 @dataclass(slots=True)
@@ -111,3 +142,46 @@ class Step:
     consumed: dict[int, tuple[int, ...]] = field(default_factory=dict)
     """Parameters that had a gradient, with the backwards that deposited since the last clearing."""
     order: int = 0
+    serial: int = 0
+    """The shadow graph's latest operation at that time."""
+    changed: bool | None = None
+    """Whether any value moved; None: not looked at."""
+    assigned: frozenset[int] = frozenset()
+    """Parameters whose gradient was put there by hand."""
+    closure: bool = False
+    """It evaluated the loss itself, so `consumed` is what it found before."""
+
+
+@dataclass(slots=True)
+class Switch:
+    """`train()` or `eval()` on modules that behave differently in the two."""
+
+    site: Site | None
+    parameters: frozenset[int]
+    training: bool
+    order: int = 0
+    updates: int = 0
+
+
+@dataclass(slots=True)
+class Kept:
+    """Tensors with a graph that outlive the update they were made in."""
+
+    made: Site | None
+    holder: str
+    """The variable or attribute that holds them, as the user would write it."""
+    file: str
+    counts: tuple[int, ...]
+    """How many there were at successive steps."""
+    survived: int = 0
+    """Updates after the traced ones through which some of them were still alive."""
+    reach: frozenset[int] = frozenset()
+
+
+@dataclass(slots=True)
+class Alias:
+    """Two names for one network."""
+
+    names: tuple[str, str]
+    parameters: frozenset[int]
+    whole: bool = True

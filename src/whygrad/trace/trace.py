@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from whygrad.trace.graph import Graph
-from whygrad.trace.ledger import Backward, Clear, Clip, Copy, Optimizer, Parameter, Step
+from whygrad.trace.ledger import Alias, Backward, Clear, Clip, Copy, Kept, Optimizer, Parameter, Step, Switch
 from whygrad.trace.raised import Raised
 
 
@@ -23,6 +23,11 @@ class Trace:
     clears: list[Clear] = field(default_factory=list)
     clips: list[Clip] = field(default_factory=list)
     copies: list[Copy] = field(default_factory=list)
+    switches: list[Switch] = field(default_factory=list)
+    kept: list[Kept] = field(default_factory=list)
+    aliases: list[Alias] = field(default_factory=list)
+    roles: dict[str, str] = field(default_factory=dict)
+    """What the user stated: module name to role."""
     raised: Raised | None = None
     cut_short: bool = False
     """An exception or Ctrl-C ended the run before its time."""

@@ -27,6 +27,9 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
             held.stack,
             held.parameters,
             held.steps,
+            held.twice,
+            held.maximizes,
+            held.rates,
         )
         for held in protocol.optimizers
     ]
@@ -36,10 +39,13 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
         optimizers,
         protocol.backwards,
         protocol.steps,
-        protocol.clears,
-        protocol.clips,
+        capture.gradients.clears,
+        capture.gradients.clips,
         protocol.copies,
-        capture.errors.raised if _chained(escaped, capture.errors.error) else None,
+        capture.switching.switches,
+        capture.keeping.kept(),
+        capture.naming.aliasing.aliases(),
+        raised=capture.errors.raised if _chained(escaped, capture.errors.error) else None,
         updates=protocol.updates,
         traced_updates=capture.traced_updates,
         backward_calls=capture.count.calls,
@@ -85,6 +91,8 @@ def _parameter(known: Known) -> Parameter:
         _changed(known, tensor),
         known.loaded,
         known.derived_from,
+        known.moved,
+        tuple(sorted(known.same_memory)),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -11,23 +12,32 @@ import torch
 
 from whygrad.capture.torch import frames, raising, threads
 from whygrad.capture.torch.assembly import assemble, broken, parameters_of
+from whygrad.capture.torch.clock import Clock
 from whygrad.capture.torch.differentiating import Count, Differentiating
 from whygrad.capture.torch.entrances import Entrances, sources
 from whygrad.capture.torch.extraction import Extraction
+from whygrad.capture.torch.gradients import Gradients
 from whygrad.capture.torch.guard import Guard
+from whygrad.capture.torch.keeping import Keeping
+from whygrad.capture.torch.mode import ShadowMode
 from whygrad.capture.torch.naming import Naming, enclosing_modules
 from whygrad.capture.torch.parameters import Parameters
 from whygrad.capture.torch.patches import Patches
 from whygrad.capture.torch.protocol import Held, Protocol
-from whygrad.capture.torch.recording import Recorder, ShadowMode
+from whygrad.capture.torch.recording import Recorder
 from whygrad.capture.torch.regions import Regions
 from whygrad.capture.torch.shadow import Node, Shadow
+from whygrad.capture.torch.switching import Switching
+from whygrad.capture.torch.weights import Weights
 from whygrad.capture.torch.window import Window
 from whygrad.source import expressions
-from whygrad.trace import Backward, Kind, Trace
+from whygrad.trace import Backward, Kind, Step, Trace
 from whygrad.trace.cuts import Cut, cut_between
 
 Tensor = torch.Tensor
+COMPARED_STEPS = 8
+"""Traced steps of an optimizer around which values are compared."""
+FIRST_UPDATES = 64
 MOST_ROOTS = 4
 """Losses kept in the graph per backward site; the first ones and then the latest."""
 
@@ -64,11 +74,23 @@ class Capture:
         self.recorder.on_use = self._used
         self.mode = ShadowMode(self.recorder, self.guard)
         self.mode.on_error = self._op_raised
-        self.protocol = Protocol(self.parameters, self.guard)
-        self.protocol.tracing = lambda: self.recording
+        self.clock = Clock()
+        self.protocol = Protocol(self.parameters, self.guard, self.clock)
+        self.gradients = Gradients(self.parameters, self.shadow, self.guard, self.clock)
+        self.gradients.tracing = lambda: self.recording
+        self.gradients.pause = self.mode.pause
+        self.recorder.on_gradient_read = self.gradients.read
+        self.recorder.on_gradient_write = self.gradients.written
+        self.recorder.on_change = self.gradients.changed
+        self.weights = Weights(self.parameters)
+        self.switching = Switching(self.parameters, self.guard, self.clock)
+        self.switching.updates = lambda: self.protocol.updates
+        self.switching.on_eval = self._evaluating
+        self.keeping = Keeping(self.shadow)
         self.count = Count()
         self.settled: set[tuple[int, int]] = set()
         self.differentiating = Differentiating(self.guard, self.settled, self.count)
+        self.protocol.on_look = self._look
         self.protocol.before_step = self._before_step
         self.protocol.after_step = self._after_step
         self.entrances = Entrances(self.recorder, self.guard, lambda: self.recording)
@@ -83,6 +105,8 @@ class Capture:
         self.traced_updates = 0
         self._backwards = 0
         self._stepped_inside = False
+        self._step: tuple[Step, Any] | None = None
+        self._evaluated: list[weakref.ref[torch.nn.Module]] = []
 
     @property
     def recording(self) -> bool:
@@ -92,6 +116,7 @@ class Capture:
         self.differentiating.patch(self._always, self._before_backward, self._after_backward)
         self.protocol.patch_always(self._always)
         self.entrances.patch_parameters(self._always)
+        self.switching.patch(self._always)
         if self.window.open:
             self._open()
 
@@ -118,7 +143,8 @@ class Capture:
         self.regions.patch(self._during)
         self.entrances.patch(self._during)
         threads.patch(self._during, self.mode)
-        self.protocol.patch_window(self._during)
+        self.gradients.forget()
+        self.gradients.patch(self._during)
         self.mode.live = True
         self.mode.pause.depth = 0
         self._calls_at_backward = self.mode.calls
@@ -155,9 +181,11 @@ class Capture:
         root = self._root(roots)
         inside = frames.site(*inner) if inner is not None and code is not None else None
         backward = Backward(
-            self._backwards, site, None, self._loss_name(inside or site, root), how=how, order=self.protocol.tick()
+            self._backwards, site, None, self._loss_name(inside or site, root), how=how, order=self.clock.tick()
         )
-        backward.library = inside
+        backward.library, backward.serial = inside, self.shadow.serial
+        if root is not None:
+            backward.made = frames.site(root.code, root.lasti, root.inner)
         loss = (site, root.code, root.lasti) if root is not None else site
         count = self._roots.get(loss, 0)
         self._roots[loss] = count + 1
@@ -166,7 +194,8 @@ class Capture:
             self.naming.look(frame)
         self.mode.pause.depth += 1
         self._calls_at_backward = self.mode.calls
-        return _Pending(backward, self.protocol.snapshot(), root, keep)
+        self.gradients.settle()
+        return _Pending(backward, self.gradients.snapshot(), root, keep)
 
     def _root(self, roots: list[Tensor]) -> Node | None:
         """The loss; several that are differentiated in one call count as their sum."""
@@ -185,7 +214,7 @@ class Capture:
             written = expressions.name(frames.site(root.code, root.lasti, root.inner))
         return written or "loss"
 
-    def _after_backward(self, pending: _Pending | FrameType, error: Exception | None) -> None:
+    def _after_backward(self, pending: _Pending | FrameType, error: Exception | None, result: Any = None) -> None:
         if not isinstance(pending, _Pending):  # Not traced, but it raised.
             assert error is not None
             site = frames.user_site(pending)
@@ -198,6 +227,8 @@ class Capture:
         self.mode.pause.depth = max(0, self.mode.pause.depth - 1)
         if backward.how == "backward":
             self._deposits(pending)
+        elif isinstance(result, (list, tuple)):
+            self.gradients.taken(result, backward.id)
         if pending.root is not None and (pending.keep or error is not None):
             backward.root = self.extraction.take(pending.root)
         self.errors.freed(pending.root, backward)
@@ -210,7 +241,7 @@ class Capture:
 
     def _deposits(self, pending: _Pending) -> None:
         changed: list[int] = []
-        for number, after in self.protocol.snapshot().items():
+        for number, after in self.gradients.snapshot().items():
             if after is not None and after != pending.before.get(number):
                 changed.append(number)
                 self.parameters[number].deposits.append(pending.backward.id)
@@ -245,19 +276,46 @@ class Capture:
             self.naming.look(frame)
         held.traced_steps += 1
         self.traced_updates += 1
-        self.protocol.consumption(held, frame)
+        self.gradients.settle()
+        step = self.protocol.consumption(held, frame, self.shadow.serial, closure)
         self.errors.stepped(held, frame)
+        self.keeping.stepped(held.number, frame)
+        if held.traced_steps <= COMPARED_STEPS:
+            self._step = step, self.weights.before_step(held.tensors)
         if not closure:
             self.mode.pause.depth += 1
 
     def _after_step(self) -> None:
         if not self._tracing:
             return
+        if self._step is not None:
+            (step, before), self._step = self._step, None
+            with torch._C.DisableTorchFunction():
+                step.changed = self.weights.after_step(before)
         if self.differentiating.inside:  # An optimizer in a hook of backward: torch is not done yet.
             self._stepped_inside = True
             return
         self.mode.pause.depth = 0
         self._close_if_enough()
+
+    def _look(self, updates: int) -> None:
+        """At a step that is looked at anyway, traced or not."""
+        self.weights.begin()
+        if self.weights.due(updates) or (self._tracing and updates < FIRST_UPDATES):
+            self.weights.look(updates, {n for held in self.protocol.optimizers for n in held.parameters})
+        if not self._tracing:
+            self.keeping.later(updates)
+            outlived = [ref for ref in self._evaluated if (m := ref()) is not None and not m.training]
+            self._evaluated.clear()
+            if outlived:
+                self.protocol.symptom = True
+
+    def _evaluating(self, module: torch.nn.Module) -> None:
+        """`eval()` after the window: the next step looks whether it is still in force."""
+        if not self._tracing:
+            self._evaluated.append(weakref.ref(module))
+            for held in self.protocol.optimizers:
+                held.next_look = 0
 
     def _close_if_enough(self) -> None:
         if self.window.should_close(self.mode.calls - self._calls_at_backward):
@@ -284,11 +342,10 @@ class Capture:
         found: set[int] = set()
         for operand in operands:
             found |= sources(operand)
-        number = self.parameters.register(tensor).number
         self.errors.overwrote(tensor, node)
         if _initialising(node):
             return
-        self.protocol.copied(tensor, found - {number}, frames.site(node.code, node.lasti, node.inner))
+        self.protocol.copied(tensor, found, frames.site(node.code, node.lasti, node.inner))
 
     def _froze(self, tensor: Tensor, on: bool, frame: FrameType) -> None:
         known = self.parameters.register(tensor)
@@ -306,6 +363,7 @@ class Capture:
         """A parameter is read for the first time: together with whose?"""
         known = self.parameters[number]
         known.used = True
+        self.weights.used(known)
         if not known.companions:
             held = (p for m in enclosing_modules(sys._getframe(1)) for p in m.parameters())
             found = (self.parameters.find(p) for p in held)

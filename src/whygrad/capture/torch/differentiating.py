@@ -64,7 +64,7 @@ class Differentiating:
                 try:
                     return original(*args, **kwargs)
                 except Exception as error:
-                    self._finish(after, sys._getframe(1), error)
+                    self._finish(after, sys._getframe(1), error, None)
                     raise
             frame = sys._getframe(1)
             if frame.f_code is _TENSOR_BACKWARD and frame.f_back is not None:
@@ -81,12 +81,12 @@ class Differentiating:
                 result = original(*args, **kwargs)
             except Exception as error:
                 inside.flag = False
-                self._finish(after, token or frame, error)
+                self._finish(after, token or frame, error, None)
                 raise
             if token is not None or inside.flag:
                 inside.flag = False
                 if token is not None:
-                    self._finish(after, token, None)
+                    self._finish(after, token, None, result)
             return result
 
         return differentiate
@@ -97,6 +97,6 @@ class Differentiating:
         with torch._C.DisableTorchFunction():
             return self.guard(lambda: before(frame, tensors, how), "backward")
 
-    def _finish(self, after: Callable[..., None], token: Any, error: Exception | None) -> None:
+    def _finish(self, after: Callable[..., None], token: Any, error: Exception | None, result: Any) -> None:
         with torch._C.DisableTorchFunction():
-            self.guard(lambda: after(token, error), "backward")
+            self.guard(lambda: after(token, error, result), "backward")

@@ -73,6 +73,9 @@ class Extraction:
             node.constant,
             tuple(node.silenced or ()),
             frames.site(*node.hook) if node.hook is not None and node.silenced else None,
+            node.scalar,
+            node.spread,
+            node.training,
         )
 
     def _region(self, node: Node) -> Region | None:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from whygrad.capture.torch import frames
+from whygrad.capture.torch.aliasing import Aliasing
 from whygrad.capture.torch.parameters import Parameters
 
 DEEPEST = 4
@@ -24,6 +25,9 @@ class Naming:
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
         self.optimizers: dict[int, str] = {}
+        self.aliasing = Aliasing(parameters)
+        self._arguments: frozenset[str] = frozenset()
+        """Names under which a function was handed something: they promise nothing."""
         self._nameless = 0
         self._level = 0
         """How far inside the scope lies that is being searched; an outer name outlives an inner one."""
@@ -47,9 +51,10 @@ class Naming:
             frame = frame.f_back
         seen: dict[int, int] = {}
         outside = {id(user.f_globals): user.f_globals for user in reversed(stack)}
-        scopes = [dict(variables) for variables in outside.values()]
-        scopes += [frames.variables(inner) for inner in (*reversed(stack), *reversed(libraries))]
-        for self._level, variables in enumerate(scopes):
+        scopes = [(dict(variables), frozenset[str]()) for variables in outside.values()]
+        inside = (*reversed(stack), *reversed(libraries))
+        scopes += [(frames.variables(inner), _arguments(inner)) for inner in inside]
+        for self._level, (variables, self._arguments) in enumerate(scopes):
             for name, value in variables.items():
                 if not name.startswith("__"):
                     self._safely(name, value, seen)
@@ -71,6 +76,8 @@ class Naming:
         if isinstance(value, torch.Tensor):
             self._name(path, path, value, depth, bare=True)
             return
+        if isinstance(value, torch.nn.Module) and path not in self._arguments:
+            self.aliasing.saw(path, value)
         if seen.get(id(value), depth + 1) <= depth:
             return
         seen[id(value)] = depth
@@ -110,6 +117,11 @@ class Naming:
         if id(optimizer) not in self._optimizer_rank or rank < self._optimizer_rank[id(optimizer)]:
             self._optimizer_rank[id(optimizer)] = rank
             self.optimizers[id(optimizer)] = path.removeprefix("self.")
+
+
+def _arguments(frame: FrameType) -> frozenset[str]:
+    code = frame.f_code
+    return frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]) - {"self"}
 
 
 def _users(module: types.ModuleType) -> bool:

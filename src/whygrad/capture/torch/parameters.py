@@ -42,6 +42,10 @@ class Known:
     """Of its values, when a step first looked at it: whoever writes in place moves it on."""
     deposits: list[int] = field(default_factory=list)
     """Backwards that deposited since the gradient was last cleared."""
+    assigned: bool = False
+    """The gradient was put there by hand."""
+    moved: bool | None = None
+    same_memory: set[int] = field(default_factory=set)
 
 
 class Parameters:
@@ -92,6 +96,18 @@ class Parameters:
         found = self._by_storage.get(address)
         parameter = found.ref() if found is not None else None
         return parameter if parameter is not None and address and _storage(parameter) == address else None
+
+    def find_shared(self) -> None:
+        """Parameters that are different objects in the very same memory."""
+        places: dict[Any, Known] = {}
+        for known, tensor in self.living():
+            address = _storage(tensor)
+            if not address or type(tensor) not in (torch.Tensor, torch.nn.Parameter):
+                continue
+            first = places.setdefault((address, tensor.storage_offset(), known.shape, tensor.stride()), known)
+            if first is not known:
+                first.same_memory.add(known.number)
+                known.same_memory.add(first.number)
 
     def living(self) -> list[tuple[Known, torch.Tensor]]:
         pairs = ((known, known.ref()) for known in self.known_list)

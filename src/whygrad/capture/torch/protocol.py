@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -13,10 +13,11 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from whygrad.capture.torch import frames
+from whygrad.capture.torch.clock import Clock
 from whygrad.capture.torch.guard import Guard
 from whygrad.capture.torch.parameters import Known, Parameters
 from whygrad.capture.torch.patches import Patches
-from whygrad.trace import Backward, Clear, Clip, Copy, Site, Step
+from whygrad.trace import Backward, Copy, Site, Step
 
 Tensor = torch.Tensor
 MOST_EVENTS = 4000
@@ -38,6 +39,9 @@ class Held:
     steps: int = 0
     traced_steps: int = 0
     parameters: tuple[int, ...] = ()
+    twice: frozenset[int] = frozenset()
+    maximizes: bool = False
+    rates: tuple[float, ...] = ()
     tensors: list[tuple[Known, Tensor]] = field(default_factory=list)
     """What it holds; the tensors live as long as the optimizer does."""
     stride: int = LEAST_STRIDE
@@ -48,30 +52,24 @@ class Held:
 class Protocol:
     """Events of the update protocol; only the counts outlive the traced window."""
 
-    def __init__(self, parameters: Parameters, guard: Guard) -> None:
+    def __init__(self, parameters: Parameters, guard: Guard, clock: Clock) -> None:
         self.parameters = parameters
         self.guard = guard
+        self.clock = clock
         self.optimizers: list[Held] = []
         self._held: dict[int, Held] = {}
         self.backwards: list[Backward] = []
         self.steps: list[Step] = []
-        self.clears: list[Clear] = []
-        self.clips: list[Clip] = []
         self.copies: list[Copy] = []
-        self.order = 0
         self.updates = 0
         self.symptom = False
         """A parameter that used to get gradient got none; whoever traces next clears it."""
         self._hooks: list[Any] = []
         self.attentive = False
-        self.tracing: Callable[[], bool] = lambda: True
         self.on_growth: Callable[[FrameType], None] = lambda _: None
+        self.on_look: Callable[[int], None] = lambda _: None
         self.before_step: Callable[[Held, bool, FrameType], None] = lambda *_: None
         self.after_step: Callable[[], None] = lambda: None
-
-    def tick(self) -> int:
-        self.order += 1
-        return self.order
 
     # -- always on: backward, step, construction
 
@@ -127,7 +125,12 @@ class Protocol:
         for known, tensor in held.tensors:
             if not known.consumed:
                 known.wanted = tensor.requires_grad
-        held.parameters = tuple(dict.fromkeys(known.number for known, _ in held.tensors))
+        numbers = [known.number for known, _ in held.tensors]
+        held.parameters = tuple(dict.fromkeys(numbers))
+        held.twice = (
+            frozenset(n for n in held.parameters if numbers.count(n) > 1) if len(set(numbers)) < count else held.twice
+        )
+        held.maximizes = any(group.get("maximize") for group in optimizer.param_groups)
         held.stride = max(LEAST_STRIDE, len(tensors) // CHEAP_LOOK)
 
     def _pre_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
@@ -151,6 +154,7 @@ class Protocol:
         if len(held.parameters) > known:
             self.on_growth(frame)
         self._look(held)
+        self.on_look(self.updates)
         self.before_step(held, closure, frame)
 
     def _look(self, held: Held) -> None:
@@ -171,72 +175,25 @@ class Protocol:
     def _post_step(self, *_: Any) -> None:
         self.guard(self.after_step, "step")
 
-    # -- only while tracing: the rest of the protocol
-
-    def patch_window(self, patches: Patches) -> None:
-        self._patch_clearing(patches)
-        self._patch_clipping(patches)
-
-    def _patch_clearing(self, patches: Patches) -> None:
-        for owner, read in ((torch.optim.Optimizer, _optimizer_tensors), (torch.nn.Module, _module_tensors)):
-            original = owner.zero_grad
-
-            def zero_grad(holder: Any, *args: Any, _original: Any = original, _read: Any = read, **kwargs: Any) -> Any:
-                result = _original(holder, *args, **kwargs)
-                frame = sys._getframe(1)
-                self.guard(lambda: self.cleared(_read(holder), frame), "zero_grad")
-                return result
-
-            patches.set(owner, "zero_grad", zero_grad)
-
-    def _patch_clipping(self, patches: Patches) -> None:
-        owner = torch.nn.utils
-        for name in ("clip_grad_norm_", "clip_grad_value_"):
-            original = getattr(owner, name)
-
-            def clip(parameters: Any, *args: Any, _original: Any = original, **kwargs: Any) -> Any:
-                if not self.tracing():  # A name imported while tracing keeps this wrapper for good.
-                    return _original(parameters, *args, **kwargs)
-                tensors = [parameters] if isinstance(parameters, Tensor) else list(parameters)
-                frame = sys._getframe(1)
-                result = _original(tensors, *args, **kwargs)
-                limit = args[0] if args else kwargs.get("max_norm", kwargs.get("clip_value"))
-                self.guard(lambda: self.clipped(tensors, limit, frame), "clip")
-                return result
-
-            patches.set(owner, name, clip)
-
-    def cleared(self, tensors: Iterable[Tensor], frame: FrameType) -> None:
-        numbers = self._numbers(tensors)
-        for number in numbers:
-            self.parameters[number].deposits.clear()
-        _bounded(self.clears, Clear(frames.user_site(frame), frozenset(numbers), self.tick()))
-
-    def clipped(self, tensors: Iterable[Tensor], limit: Any, frame: FrameType) -> None:
-        numbers = frozenset(self._numbers(tensors))
-        _bounded(self.clips, Clip(frames.user_site(frame), numbers, float(limit), self.tick()))
+    # -- only while tracing
 
     def copied(self, into: Tensor, sources: set[int], site: Site | None) -> None:
         number = self.parameters.register(into).number
         self.parameters[number].loaded = True
+        itself = frozenset({number}) if sources == {number} else frozenset[int]()
+        sources = sources - {number}
         last = self.copies[-1] if self.copies else None
-        if last is not None and last.site == site and last.order == self.order:
+        if last is not None and last.site == site and last.order == self.clock.now:
             last.into |= {number}
             last.sources |= sources
+            last.itself |= itself
             return
-        _bounded(self.copies, Copy(site, frozenset({number}), frozenset(sources), self.tick()))
+        _bounded(self.copies, Copy(site, frozenset({number}), frozenset(sources), self.clock.tick(), itself))
 
-    def snapshot(self) -> dict[int, tuple[int, int] | None]:
-        """Identity and version of every gradient: tells without a kernel what a backward deposits."""
-        return {
-            known.number: None if (grad := tensor.grad) is None else (id(grad), grad._version)
-            for known, tensor in self.parameters.living()
-            if tensor.is_leaf
-        }
-
-    def consumption(self, held: Held, frame: FrameType) -> Step:
+    def consumption(self, held: Held, frame: FrameType, serial: int, closure: bool) -> Step:
         """What this step finds on its parameters."""
         consumed: dict[int, tuple[int, ...]] = {}
+        assigned: set[int] = set()
         for number in held.parameters:
             known = self.parameters[number]
             tensor = known.ref()
@@ -246,24 +203,20 @@ class Protocol:
                 known.deposits.clear()
             else:
                 consumed[number] = tuple(known.deposits)
-        step = Step(held.number, frames.user_site(frame), consumed, self.tick())
+                if known.assigned:
+                    assigned.add(number)
+        site = frames.user_site(frame)
+        optimizer = held.ref()
+        if optimizer is not None:
+            held.rates = tuple(float(group["lr"]) for group in optimizer.param_groups if "lr" in group)
+        step = Step(
+            held.number, site, consumed, self.clock.tick(), serial, assigned=frozenset(assigned), closure=closure
+        )
         _bounded(self.steps, step)
         return step
-
-    def _numbers(self, tensors: Iterable[Tensor]) -> list[int]:
-        found = (self.parameters.find(t) for t in tensors)
-        return [known.number for known in found if known is not None]
 
 
 def _bounded(events: list[Any], event: Any) -> None:
     events.append(event)
     if len(events) > MOST_EVENTS:
         del events[: MOST_EVENTS // 2]
-
-
-def _optimizer_tensors(optimizer: Any) -> list[Tensor]:
-    return [p for group in optimizer.param_groups for p in group["params"]]
-
-
-def _module_tensors(module: Any) -> list[Tensor]:
-    return list(module.parameters())

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import sys
-import threading
 from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
 
-from whygrad.capture.torch import crossings, frames, hooks
-from whygrad.capture.torch.guard import Guard
+from whygrad.capture.torch import crossings, frames
 from whygrad.capture.torch.parameters import Parameters, shape
 from whygrad.capture.torch.regions import Regions
 from whygrad.capture.torch.shadow import Node, Shadow
-from whygrad.capture.torch.vocabulary import ALIASING, ARITHMETIC, CASTS, KINDS, Role, role
+from whygrad.capture.torch.vocabulary import ALIASING, ARITHMETIC, CASTS, KINDS, MODAL, RATIOS, SCALED, Role, role
 from whygrad.trace import Kind
 
 Tensor = torch.Tensor
+LARGEST = 1_000_000
+"""Elements of a possible ratio that are looked at."""
 
 
 class Recorder:
@@ -34,6 +32,9 @@ class Recorder:
         self.on_use: Callable[[int], None] = lambda _: None
         self.on_write: Callable[[Tensor, Node, list[Node]], None] = lambda *_: None
         self.on_freeze: Callable[[Tensor, bool, FrameType], None] = lambda *_: None
+        self.on_gradient_read: Callable[[Tensor, Any], None] = lambda *_: None
+        self.on_gradient_write: Callable[[Tensor, Any, FrameType], None] = lambda *_: None
+        self.on_change: Callable[[Tensor, Node, FrameType], bool] = lambda *_: False
 
     def record(self, func: Any, args: Any, kwargs: dict[str, Any], out: Any, frame: FrameType) -> None:
         kind, name = role(func)
@@ -47,10 +48,18 @@ class Recorder:
             self._copy(name, args, kwargs, out, frame)
         elif kind is Role.FLAG:
             self._flag(name, args, frame)
+        elif kind is Role.GRADIENT:
+            self._gradient(name, args, out, frame)
         elif kind is Role.FILL:
             self.copied(name, kwargs["fill_value"] if "fill_value" in kwargs else args[-1], out, frame)
         elif kind is not Role.IGNORE:
             self._compute(name, KINDS[kind], args, kwargs, out, frame)
+
+    def _gradient(self, name: str, args: Any, out: Any, frame: FrameType) -> None:
+        if name == "__get__":
+            self.on_gradient_read(args[0], out)
+        else:
+            self.on_gradient_write(args[0], args[1] if len(args) > 1 else None, frame)
 
     def node_of(self, tensor: Tensor) -> Node:
         """The node of a tensor; one that was never seen before is a parameter or an input."""
@@ -137,7 +146,19 @@ class Recorder:
             node.region, node.requires_grad = self.regions.drawn(frame), False
         if kind is Kind.INPUT and node.requires_grad and out.is_leaf:
             self._becomes_parameter(out, node, frame)
+        self._observe(node, args, kwargs, out)
         return node
+
+    def _observe(self, node: Node, args: Any, kwargs: Any, out: Tensor) -> None:
+        """The few facts about values that some rule needs: numbers as written, modes, ratios."""
+        name = node.name
+        if name in SCALED:
+            numbers = [a for a in (*args, *kwargs.values()) if isinstance(a, (int, float)) and not isinstance(a, bool)]
+            node.scalar = float(numbers[0]) if numbers else None
+        elif name in MODAL and kwargs.get("p", 1.0):
+            node.training = bool(kwargs.get("training", False))
+        if name in RATIOS and node.requires_grad and _may_be_ratio(node) and 0 < out.numel() <= LARGEST:
+            node.spread = float((out.detach() - 1.0).abs().max())
 
     def _becomes_parameter(self, tensor: Tensor, node: Node, frame: FrameType | None) -> None:
         """A leaf the user asked gradient for: `torch.zeros(1, requires_grad=True)`."""
@@ -154,6 +175,8 @@ class Recorder:
         if not isinstance(target, Tensor):
             return
         node = self._node(name, Kind.COMPUTE, args, kwargs, target, target.is_floating_point(), frame)
+        if self.on_change(target, node, frame):
+            return
         written = self.parameters.written(target)
         if written is not None:
             self.on_write(written, node, [i[0] for i in node.inputs[1:]])
@@ -167,7 +190,7 @@ class Recorder:
         others = args[1] if len(args) > 1 and isinstance(args[1], (list, tuple)) else [None] * len(targets)
         for target, other in zip(targets, others, strict=False):
             if isinstance(target, Tensor):
-                self._in_place(name, (target, other), {}, frame)
+                self._in_place(name, (target, other) if other is not None else (target, *args[1:2]), {}, frame)
 
     def _through_view(self, base: Tensor, node: Node) -> Node:
         """Writing into a view writes into its base."""
@@ -253,6 +276,16 @@ class Recorder:
             self.shadow.put(tensor, node)
 
 
+def _may_be_ratio(node: Node) -> bool:
+    """`exp` of a difference, or a quotient of two tensors."""
+    if node.name == "exp":
+        inner = node.inputs[0][0] if node.inputs else None
+        while inner is not None and inner.name in ("clamp", "clip", "sum", "mean") and inner.inputs:
+            inner = inner.inputs[0][0]
+        return inner is not None and inner.name in ("sub", "rsub") and len(inner.inputs) > 1
+    return len(node.inputs) > 1
+
+
 def ancestry(node: Node, most: int = 2000) -> set[int] | None:
     """The parameters a value was made of; None if anything else had a part in it."""
     found: set[int] = set()
@@ -279,63 +312,3 @@ def _flat(value: Any) -> Iterable[Any]:
                 yield from _flat(item)
             else:
                 yield item
-
-
-class Pause(threading.local):
-    """How many times over recording is suspended in this thread: inside backward, a step, or ourselves."""
-
-    depth = 0
-
-
-class ShadowMode(TorchFunctionMode):
-    """Sees every torch call of its thread while it is on the stack."""
-
-    def __init__(self, recorder: Recorder, guard: Guard) -> None:
-        super().__init__()
-        self.recorder = recorder
-        self.guard = guard
-        self.pause = Pause()
-        self.live = False
-        """Off again: a thread that still has the mode on its stack passes straight through."""
-        self.calls = 0
-        self.on_error: Callable[[Any, Any, Exception, FrameType], None] = lambda *_: None
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        if not self.live or self.pause.depth or torch.compiler.is_compiling():
-            return func(*args, **kwargs)
-        kind, name = role(func)
-        if name == "register_hook":
-            return self._hooked(func, args, kwargs, sys._getframe(1))
-        try:
-            out = func(*args, **kwargs)
-        except Exception as error:
-            if name != "backward":
-                self._raised(name, args, error, sys._getframe(1))
-            raise
-        if kind is not Role.IGNORE and not torch._C._are_functorch_transforms_active():
-            self.calls += 1
-            self.pause.depth += 1
-            try:
-                self.recorder.record(func, args, kwargs, out, sys._getframe(1))
-            except Exception as error:
-                self.guard.fail(error, "recording")
-            finally:
-                self.pause.depth -= 1
-        return out
-
-    def _raised(self, name: str, args: Any, error: Exception, frame: FrameType) -> None:
-        self.pause.depth += 1
-        try:
-            self.guard(lambda: self.on_error(name, args, error, frame), "error")
-        finally:
-            self.pause.depth -= 1
-
-    def _hooked(self, func: Any, args: Any, kwargs: Any, frame: FrameType) -> Any:
-        with torch._C.DisableTorchFunction():
-            recorder = self.recorder
-            after = self.guard(lambda: hooks.observe(recorder.node_of(args[0]), args[0], frame), "hook")
-            out = func(*args, **kwargs)
-            if after is not None:
-                self.guard(after, "hook")
-        return out

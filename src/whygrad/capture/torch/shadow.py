@@ -24,8 +24,9 @@ class Node:
     """One operation. Holds its operands' nodes, never a tensor."""
 
     __slots__ = (
-        "__weakref__", "code", "constant", "dtype", "floating", "hook", "inner", "inputs", "kind", "lasti",
-        "name", "overwritten", "parameter", "ref", "region", "requires_grad", "serial", "shape", "silenced",
+        "__weakref__", "code", "constant", "deposits", "dtype", "floating", "hook", "inner", "inputs", "kind", "lasti",
+        "name", "overwritten", "parameter", "ref", "region", "requires_grad", "scalar", "serial", "shape", "silenced",
+        "spread", "training",
     )  # fmt: skip
 
     def __init__(self, serial: int, kind: Kind, name: str) -> None:
@@ -48,6 +49,11 @@ class Node:
         self.silenced: dict[int, str] | None = None
         self.hook: tuple[CodeType | None, int, Place | None] | None = None
         self.ref: weakref.ref[torch.Tensor] | None = None
+        self.deposits: tuple[int, ...] | None = None
+        """Of a gradient: the backwards it came from."""
+        self.scalar: float | None = None
+        self.spread: float | None = None
+        self.training: bool | None = None
 
 
 class TensorRef(weakref.ref[torch.Tensor]):

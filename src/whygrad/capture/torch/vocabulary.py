@@ -24,6 +24,7 @@ class Role(Enum):
     STEP = "piecewise constant"
     FLAG = "flag"
     IN_PLACE = "in place"
+    GRADIENT = "gradient access"
 
 
 QUERIES = frozenset(
@@ -64,12 +65,22 @@ ARITHMETIC = frozenset(
     """add sub rsub mul div true_divide pow mse_loss l1_loss smooth_l1_loss huber_loss __rsub__ __radd__ __rmul__
     __truediv__ __rtruediv__ stack cat sum mean""".split()
 )
+SCALED = frozenset(
+    """add sub rsub mul div true_divide __rsub__ __radd__ __rmul__ __truediv__ __rtruediv__ pow mul_ div_ clamp_
+    __imul__ __itruediv__ fill_""".split()
+)
+"""Operations whose Python number is worth keeping: discount factors, micro-batch counts, limits."""
+RATIOS = frozenset({"exp", "div", "true_divide", "__truediv__"})
+MODAL = frozenset("dropout batch_norm alpha_dropout feature_alpha_dropout dropout1d dropout2d dropout3d".split())
+"""Operations that behave differently in training and in evaluation."""
 LAYERS = frozenset(
     """linear bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d embedding
     embedding_bag gru lstm rnn_tanh rnn_relu gru_cell lstm_cell rnn_tanh_cell rnn_relu_cell layer_norm batch_norm
     group_norm rms_norm instance_norm multi_head_attention_forward matmul mm bmm addmm baddbmm addbmm einsum mv
     __matmul__ __rmatmul__ prelu scaled_dot_product_attention""".split()
 )
+
+_GRADIENT: Any = torch.Tensor.grad  # the descriptor, whatever the stubs say of it
 
 _roles: dict[Any, tuple[Role, str]] = {}
 
@@ -89,6 +100,8 @@ def _decide(func: Callable[..., Any]) -> tuple[Role, str]:
     if name in ("__set__", "__delete__"):
         if func == torch.Tensor.data.__set__:  # type: ignore[attr-defined]
             return Role.IN_PLACE, "data"
+        if func in (_GRADIENT.__set__, _GRADIENT.__delete__):
+            return Role.GRADIENT, name
         setter = torch.Tensor.requires_grad.__set__  # type: ignore[attr-defined]
         return (Role.FLAG, "requires_grad") if func == setter else (Role.IGNORE, name)
     if name == "requires_grad_":
@@ -120,6 +133,8 @@ def _getter(func: Callable[..., Any]) -> tuple[Role, str]:
     tensor = torch.Tensor
     if func == tensor.data.__get__:  # type: ignore[attr-defined]
         return Role.DETACH, "data"
+    if func == _GRADIENT.__get__:
+        return Role.GRADIENT, "__get__"
     for name in ("T", "mT", "H", "mH", "real", "imag"):
         if func == getattr(tensor, name).__get__:
             return Role.COMPUTE, name

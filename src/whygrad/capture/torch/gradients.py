@@ -1,0 +1,273 @@
+"""What the gradients hold while the window is open: which backwards are in them, until somebody clears them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from types import FrameType
+from typing import Any
+
+import torch
+
+from whygrad.capture.torch import frames
+from whygrad.capture.torch.clock import Clock
+from whygrad.capture.torch.guard import Guard
+from whygrad.capture.torch.parameters import Known, Parameters
+from whygrad.capture.torch.patches import Patches
+from whygrad.capture.torch.shadow import Node, Shadow
+from whygrad.trace import Clear, Clip, Kind, Site
+
+Tensor = torch.Tensor
+MOST_EVENTS = 4000
+ZEROING = frozenset({"zero_", "_foreach_zero_"})
+SHARING = frozenset({"data", "detach", "detach_", "view", "reshape", "flatten", "__getitem__", "to_dense"})
+"""Ways to take hold of a gradient's own memory."""
+
+
+class Gradients:
+    """Deposits by parameter, and every event that takes some away or changes them."""
+
+    def __init__(self, parameters: Parameters, shadow: Shadow, guard: Guard, clock: Clock) -> None:
+        self.parameters = parameters
+        self.shadow = shadow
+        self.guard = guard
+        self.clock = clock
+        self.clears: list[Clear] = []
+        self.clips: list[Clip] = []
+        self.tracing: Callable[[], bool] = lambda: True
+        self.pause: Any = None
+        self._scaled = False
+        """A gradient scaler has multiplied a loss and not been asked to divide yet."""
+
+    def forget(self) -> None:
+        """Nobody watched for a while: what the gradients hold is unknown."""
+        for known in self.parameters.known_list:
+            known.deposits.clear()
+            known.assigned = False
+        self._scaled = False
+
+    # -- calls that clear, clip and scale
+
+    def patch(self, patches: Patches) -> None:
+        for owner, read in ((torch.optim.Optimizer, _optimizer_tensors), (torch.nn.Module, _module_tensors)):
+            self._patch_clearing(patches, owner, read)
+        for name in ("clip_grad_norm_", "clip_grad_value_"):
+            self._patch_clipping(patches, name)
+        self._patch_scaler(patches)
+
+    def _patch_clearing(self, patches: Patches, owner: Any, read: Callable[[Any], list[Tensor]]) -> None:
+        original = owner.zero_grad
+
+        def zero_grad(holder: Any, *args: Any, **kwargs: Any) -> Any:
+            if not self.tracing():
+                return original(holder, *args, **kwargs)
+            frame = sys._getframe(1)
+            with _Paused(self.pause):
+                result = original(holder, *args, **kwargs)
+                self.guard(lambda: self.cleared(read(holder), frames.user_site(frame)), "zero_grad")
+            return result
+
+        patches.set(owner, "zero_grad", zero_grad)
+
+    def _patch_clipping(self, patches: Patches, name: str) -> None:
+        original = getattr(torch.nn.utils, name)
+
+        def clip(parameters: Any, *args: Any, **kwargs: Any) -> Any:
+            if not self.tracing():  # A name imported while tracing keeps this wrapper for good.
+                return original(parameters, *args, **kwargs)
+            frame = sys._getframe(1)
+            tensors = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+            limit = args[0] if args else kwargs.get("max_norm", kwargs.get("clip_value"))
+            with _Paused(self.pause):
+                how = "norm" if name == "clip_grad_norm_" else "value"
+                event = self.guard(lambda: self._clip(tensors, limit, how, frame, parameters), "clip")
+                result = original(tensors, *args, **kwargs)
+                if event is not None:
+                    self.guard(lambda: self._clipped(event, result), "clip")
+            return result
+
+        patches.set(torch.nn.utils, name, clip)
+
+    def _patch_scaler(self, patches: Patches) -> None:
+        scaler = getattr(torch.amp, "GradScaler", None)
+        if scaler is None:
+            return
+        for name, scaled in (("scale", True), ("unscale_", False), ("step", False)):
+            original = getattr(scaler, name)
+
+            def call(self_: Any, *args: Any, _original: Any = original, _scaled: bool = scaled, **kwargs: Any) -> Any:
+                self._scaled = _scaled and self_.is_enabled()
+                return _original(self_, *args, **kwargs)
+
+            patches.set(scaler, name, call)
+
+    # -- events
+
+    def cleared(self, tensors: Iterable[Tensor], site: Site | None) -> None:
+        knowns = self._known(tensors)
+        lost = {known.number: tuple(known.deposits) for known in knowns if known.deposits}
+        for known in knowns:
+            known.deposits.clear()
+            known.assigned = False
+        last = self.clears[-1] if self.clears else None
+        numbers = frozenset(known.number for known in knowns)
+        if last is not None and last.site == site and last.order == self.clock.now:
+            last.parameters |= numbers  # One loop over parameters is one clearing.
+            last.discarded.update(lost)
+            return
+        _bounded(self.clears, Clear(site, numbers, self.clock.tick(), lost))
+
+    def _clip(self, tensors: list[Tensor], limit: Any, how: str, frame: FrameType, given: Any) -> Clip:
+        knowns = self._known(tensors)
+        present = [t.grad for t in tensors if t.grad is not None]
+        event = Clip(
+            frames.user_site(frame),
+            frozenset(known.number for known in knowns),
+            float(limit),
+            self.clock.tick(),
+            how,
+            frozenset(k.number for k in knowns if (t := k.ref()) is not None and t.grad is not None),
+            scaled=self._scaled,
+            exhausted=not tensors and isinstance(given, Iterator),
+        )
+        if how == "value" and present:
+            event.size = max(float(g.abs().max()) for g in present if g.numel())
+        _bounded(self.clips, event)
+        return event
+
+    def _clipped(self, event: Clip, norm: Any) -> None:
+        if event.how == "norm" and isinstance(norm, Tensor) and event.present:
+            event.size = float(norm)
+
+    # -- gradients in the user's hands
+
+    def read(self, owner: Tensor, grad: Any) -> None:
+        """`p.grad` was read: what becomes of it can be followed."""
+        known = self.parameters.find(owner)
+        if known is None or not isinstance(grad, Tensor):
+            return
+        node = self.shadow.get(grad)
+        if node is None:
+            node = self.shadow.new(Kind.INPUT, "grad")
+            node.requires_grad = grad.requires_grad
+            self.shadow.put(grad, node)
+        node.deposits = tuple(known.deposits)
+
+    def taken(self, grads: Iterable[Any], backward: int) -> None:
+        """Results of `autograd.grad`."""
+        for grad in grads:
+            if isinstance(grad, Tensor) and self.shadow.get(grad) is None:
+                node = self.shadow.new(Kind.INPUT, "grad")
+                node.requires_grad, node.deposits = grad.requires_grad, (backward,)
+                self.shadow.put(grad, node)
+
+    def written(self, owner: Tensor, value: Any, frame: FrameType) -> None:
+        """`p.grad = …`."""
+        known = self.parameters.find(owner)
+        if known is None:
+            return
+        if value is None:
+            self.cleared([owner], frames.user_site(frame))
+            return
+        node = self.shadow.get(value) if isinstance(value, Tensor) else None
+        known.deposits = sorted(_deposited(node)) if node is not None else []
+        known.assigned = True
+
+    def changed(self, tensor: Tensor, node: Node, frame: FrameType) -> bool:
+        """An operation in place; True if it wrote into a gradient."""
+        owner = self._owner(tensor)
+        if owner is None:
+            return False
+        site = frames.user_site(frame)
+        if node.name in ZEROING or (node.name in ("mul_", "fill_", "__imul__") and node.scalar == 0.0):
+            self.cleared([owner], site)
+            held = self.shadow.get(tensor)
+            if held is not None:
+                held.deposits = ()
+            return True
+        last = self.clips[-1] if self.clips else None
+        number = self.parameters.register(owner).number
+        if last is not None and last.how == "hand" and last.site == site and last.order == self.clock.now:
+            last.parameters |= {number}
+            last.present |= {number}
+        else:
+            limit = node.scalar if node.scalar is not None else float("nan")
+            event = Clip(site, frozenset({number}), limit, self.clock.tick(), "hand", frozenset({number}))
+            _bounded(self.clips, event)
+        return True
+
+    def _owner(self, tensor: Tensor) -> Tensor | None:
+        """The parameter whose gradient this is, also by way of `.data`."""
+        node = self.shadow.get(tensor)
+        while node is not None and node.deposits is None and node.name in SHARING and node.inputs:
+            node = node.inputs[0][0]
+        if node is None or node.deposits is None:
+            return None
+        address = tensor.untyped_storage().data_ptr()
+        for _, owner in self.parameters.living():
+            grad = owner.grad if owner.is_leaf else None
+            if grad is not None and (grad is tensor or (address and grad.untyped_storage().data_ptr() == address)):
+                return owner
+        return None
+
+    # -- backward and step
+
+    def snapshot(self) -> dict[int, tuple[int, int] | None]:
+        """Identity and version of every gradient: tells without a kernel what a backward deposits."""
+        return {
+            known.number: None if (grad := tensor.grad) is None else (id(grad), grad._version)
+            for known, tensor in self.parameters.living()
+            if tensor.is_leaf
+        }
+
+    def settle(self) -> None:
+        """Gradients that vanished where nobody looked, inside a library or a C++ call."""
+        gone = [t for k, t in self.parameters.living() if k.deposits and t.is_leaf and t.grad is None]
+        if gone:
+            self.cleared(gone, None)
+
+    def _known(self, tensors: Iterable[Tensor]) -> list[Known]:
+        return [known for t in tensors if (known := self.parameters.find(t)) is not None]
+
+
+class _Paused:
+    """What torch does inside one of its own calls is not the user's doing."""
+
+    def __init__(self, pause: Any) -> None:
+        self.pause = pause
+
+    def __enter__(self) -> None:
+        self.pause.depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.pause.depth = max(0, self.pause.depth - 1)
+
+
+def _deposited(node: Node, most: int = 200) -> set[int]:
+    """Backwards whose gradient went into a value."""
+    found: set[int] = set()
+    stack, seen = [node], {node.serial}
+    while stack and len(seen) < most:
+        current = stack.pop()
+        if current.deposits is not None:
+            found.update(current.deposits)
+            continue
+        for operand, _, _ in current.inputs:
+            if operand.serial not in seen:
+                seen.add(operand.serial)
+                stack.append(operand)
+    return found
+
+
+def _bounded(events: list[Any], event: Any) -> None:
+    events.append(event)
+    if len(events) > MOST_EVENTS:
+        del events[: MOST_EVENTS // 2]
+
+
+def _optimizer_tensors(optimizer: Any) -> list[Tensor]:
+    return [p for group in optimizer.param_groups for p in group["params"]]
+
+
+def _module_tensors(module: Any) -> list[Tensor]:
+    return list(module.parameters())

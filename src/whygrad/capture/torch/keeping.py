@@ -1,0 +1,138 @@
+"""Tensors that outlive the update they were made in, graph and all: counted at every traced step."""
+
+from __future__ import annotations
+
+import weakref
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from types import FrameType
+from typing import Any
+
+import torch
+
+from whygrad.capture.torch import frames
+from whygrad.capture.torch.shadow import Node, Shadow
+from whygrad.trace import Kept
+
+MOST_LIVING = 30_000
+MOST_FOLLOWED = 64
+GROWING = 3
+"""Steps in a row at which there were more than before."""
+DEEPEST = 4
+_PLAIN = (str, bytes, int, float, complex, bool, type(None), type)
+
+
+@dataclass
+class _Line:
+    """What one line of the script made and somebody kept."""
+
+    node: Node
+    counts: list[int] = field(default_factory=list)
+    holder: str = ""
+    file: str = ""
+    sample: list[weakref.ref[torch.Tensor]] = field(default_factory=list)
+    survived: int = 0
+
+
+class Keeping:
+    """Looks for tensors with a graph that are older than the step before."""
+
+    def __init__(self, shadow: Shadow) -> None:
+        self.shadow = shadow
+        self._lines: dict[Any, _Line] = {}
+        self._since: dict[int, list[int]] = defaultdict(list)
+        self.names: dict[int, tuple[str, str]] = {}
+        """By serial of its node: the variable that held a tensor with a graph at a step, and the file."""
+
+    def stepped(self, optimizer: int, frame: FrameType) -> None:
+        """At a step: what was made before this optimizer's previous step and is still connected?"""
+        serials = self._since[optimizer]
+        serials.append(self.shadow.serial)
+        if len(self.shadow._table) > MOST_LIVING:
+            return
+        named = {id(t): name for t, *name in _named(frame)}
+        boundary = serials[-2] if len(serials) > 1 else 0
+        counts: dict[Any, list[torch.Tensor]] = {}
+        nodes: dict[Any, Node] = {}
+        for node, tensor in self.shadow.living():
+            if not node.requires_grad or node.parameter is not None or tensor.grad_fn is None:
+                continue
+            if id(tensor) in named:
+                self.names[node.serial] = (named[id(tensor)][0], named[id(tensor)][1])
+            if node.serial < boundary:
+                key = (node.code, node.lasti)
+                counts.setdefault(key, []).append(tensor)
+                nodes[key] = node
+        for key, tensors in counts.items():
+            self._count(key, nodes[key], tensors, named)
+
+    def _count(self, key: Any, node: Node, tensors: list[torch.Tensor], named: dict[int, list[str]]) -> None:
+        line = self._lines.setdefault(key, _Line(node))
+        line.counts.append(len(tensors))
+        for tensor in tensors:
+            if id(tensor) in named and "[" in named[id(tensor)][0]:
+                line.holder, line.file = named[id(tensor)]
+                break
+        else:
+            for tensor in tensors:
+                if id(tensor) in named and not line.holder:
+                    line.holder, line.file = named[id(tensor)]
+        line.sample = [weakref.ref(t) for t in tensors[-MOST_FOLLOWED:]]
+
+    def later(self, updates: int) -> None:
+        """After the window: are the kept ones still there?"""
+        for line in self._lines.values():
+            if line.sample and any(ref() is not None for ref in line.sample):
+                line.survived = updates
+
+    def kept(self) -> list[Kept]:
+        out = []
+        for line in self._lines.values():
+            if line.holder and _grows(line.counts):
+                site = frames.site(line.node.code, line.node.lasti, line.node.inner)
+                out.append(Kept(site, line.holder, line.file, tuple(line.counts), line.survived))
+        return out
+
+
+def _grows(counts: list[int]) -> bool:
+    rises = 0
+    for earlier, later in pairwise(counts):
+        rises = rises + 1 if later > earlier else 0
+        if rises >= GROWING:
+            return True
+    return False
+
+
+def _named(frame: FrameType | None) -> Iterator[tuple[torch.Tensor, str, str]]:
+    """Tensors with a graph that variables of the running functions hold, directly or in containers."""
+    seen: set[int] = set()
+    while frame is not None:
+        if frames.kind_of(frame.f_code.co_filename) == frames.USER:
+            for name, value in frames.variables(frame).items():
+                if not name.startswith("__"):
+                    yield from _inside(name, value, frame.f_code.co_filename, 0, seen)
+        frame = frame.f_back
+
+
+def _inside(path: str, value: Any, file: str, depth: int, seen: set[int]) -> Iterator[tuple[torch.Tensor, str, str]]:
+    if isinstance(value, torch.Tensor):
+        if value.grad_fn is not None:
+            yield value, path, file
+        return
+    if isinstance(value, _PLAIN) or depth > DEEPEST or id(value) in seen:
+        return
+    seen.add(id(value))
+    if isinstance(value, dict):
+        for key, item in list(value.items())[-MOST_FOLLOWED:]:
+            yield from _inside(f"{path}[{key!r}]", item, file, depth + 1, seen)
+    elif isinstance(value, (list, tuple, set)) or type(value).__name__ == "deque":
+        for item in list(value)[-MOST_FOLLOWED:]:
+            yield from _inside(f"{path}[]", item, file, depth + 1, seen)
+    else:
+        attributes = getattr(value, "__dict__", None)
+        if isinstance(attributes, dict) and not type(value).__module__.startswith(("numpy", "torch", "gymnasium")):
+            for name, item in list(attributes.items())[:200]:
+                if not name.startswith("_"):
+                    yield from _inside(f"{path}.{name}", item, file, depth + 1, seen)

@@ -1,0 +1,104 @@
+"""Whether values move: under a step, and in networks that no optimizer holds."""
+
+from __future__ import annotations
+
+import torch
+
+from whygrad.capture.torch.parameters import Known, Parameters
+
+Tensor = torch.Tensor
+SAMPLED = 256
+"""Values per parameter that are remembered of a network no optimizer holds."""
+WHOLE = 65_536
+"""Parameters up to this size are compared whole around a step; of larger ones what the gradient moves most."""
+FIRST_LOOK = 16
+LATER = 1.25
+"""Looks become rarer as the run goes on; the last one lies at most a fifth of the run before its end."""
+ROUNDING = 1e-6
+
+
+class Weights:
+    """Samples of the values, compared now and then."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+        self._first: dict[int, Tensor | None] = {}
+        self._begun = False
+        self._next = FIRST_LOOK
+        self.looked = 0
+        """Updates at the last look."""
+
+    def used(self, known: Known) -> None:
+        """A network came into use after training had begun."""
+        if self._begun:
+            self._remember(known)
+
+    def begin(self) -> None:
+        """The first step: from here on whoever changes is being trained or refreshed."""
+        if not self._begun:
+            self._begun = True
+            for known in self.parameters.known_list:
+                self._remember(known)
+
+    def due(self, updates: int) -> bool:
+        return updates >= self._next
+
+    def look(self, updates: int, held: set[int]) -> None:
+        self._next = max(self._next, int(updates * LATER), updates + 1)
+        self.looked = updates
+        for known in self.parameters.known_list:
+            if known.number in held or known.moved or not known.used:
+                continue
+            before, tensor = self._first.get(known.number), known.ref()
+            now = _sample(tensor) if tensor is not None and before is not None else None
+            if now is not None and before is not None:
+                known.moved = bool(_differs(before, now))
+        self.parameters.find_shared()
+
+    def _remember(self, known: Known) -> None:
+        tensor = known.ref()
+        if tensor is not None and known.number not in self._first:
+            self._first[known.number] = _sample(tensor)
+
+    def before_step(self, tensors: list[tuple[Known, Tensor]]) -> list[tuple[Tensor, Tensor, Tensor | None]]:
+        """What a step is about to change: tensor, its values, and where in it they stand."""
+        out = []
+        for _, tensor in tensors:
+            grad = tensor.grad
+            if grad is None or grad.is_sparse or not _plain(tensor) or not bool(grad.any()):
+                continue
+            where = None
+            if tensor.numel() > WHOLE:
+                where = grad.reshape(-1).abs().topk(16).indices
+            out.append((tensor, _at(tensor, where).clone(), where))
+        return out
+
+    def after_step(self, before: list[tuple[Tensor, Tensor, Tensor | None]]) -> bool | None:
+        """Whether anything moved; None when there was no gradient that could have moved it."""
+        if not before:
+            return None
+        return any(not torch.equal(_at(tensor, where), values) for tensor, values, where in before)
+
+
+def _at(tensor: Tensor, where: Tensor | None) -> Tensor:
+    flat = tensor.detach().reshape(-1)
+    return flat if where is None else flat[where]
+
+
+def _plain(tensor: Tensor) -> bool:
+    return type(tensor) in (Tensor, torch.nn.Parameter) and not (tensor.is_meta or tensor.is_nested)
+
+
+def _sample(tensor: Tensor) -> Tensor | None:
+    if not _plain(tensor) or tensor.layout != torch.strided or not tensor.numel():
+        return None
+    with torch.no_grad():
+        flat = tensor.detach().reshape(-1)
+        return flat[:: max(1, flat.numel() // SAMPLED)][:SAMPLED].double().cpu()
+
+
+def _differs(before: Tensor, now: Tensor) -> bool:
+    if before.shape != now.shape:
+        return True
+    scale = float(before.abs().max().clamp_min(1e-12))
+    return float((before - now).abs().max()) > ROUNDING * scale * 8

@@ -1,0 +1,148 @@
+"""Gradient clipping runs where it has no effect on the step.
+
+Before the backward there is nothing to clip (or what an earlier update left); after the step it is too
+late; before `scaler.unscale_()` the limit is compared with gradients that are thousands of times too
+large; and clipping one network does not limit the step of another.
+
+Clip between `backward()` (and `unscale_()`) and `step()`, the parameters that are stepped.
+
+```python bad
+import torch
+
+net = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for _ in range(4):
+    loss = (net(torch.randn(8, 4)) - 1.0).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    torch.nn.utils.clip_grad_norm_(net.parameters(), 0.5)  # WG304
+```
+
+```python good
+import torch
+
+net = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for _ in range(4):
+    loss = (net(torch.randn(8, 4)) - 1.0).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(net.parameters(), 0.5)
+    optimizer.step()
+```
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from whygrad import wording
+from whygrad.finding import Finding, Label
+from whygrad.trace import Clip, Step, Trace
+
+CODE = "WG304"
+NAME = "clip-misplaced"
+OFTEN = 2
+WHY = {
+    "before-backward": (
+        "runs before the backward: what it clips is not what the step applies",
+        "the gradients of this update are deposited after the clip, so they reach the step unclipped.",
+    ),
+    "after-step": (
+        "runs after the step: the update has been applied unclipped",
+        "the step has used the gradients already, and they are cleared before the next one.",
+    ),
+    "before-unscale": (
+        "clips gradients that are still multiplied by the loss scale",
+        "the limit is compared with scaled gradients, thousands of times too large, so nearly every update is cut "
+        "down to almost nothing once the scaler divides.",
+    ),
+    "other-parameters": (
+        "clips parameters that the next step does not touch",
+        "the step that follows applies other parameters' gradients, and those are not clipped.",
+    ),
+}
+
+
+def check(trace: Trace) -> Iterator[Finding]:
+    sites: dict[object, list[Clip]] = {}
+    for clip in trace.clips:
+        if clip.how != "hand" and not clip.exhausted and clip.limit != float("inf"):
+            sites.setdefault(clip.site, []).append(clip)
+    for clips in sites.values():
+        judged = [verdict for clip in clips if (verdict := _judge(trace, clip)) is not None]
+        wrong = Counter(verdict for verdict in judged if verdict != "effective")
+        if len(judged) >= OFTEN and sum(wrong.values()) == len(judged):
+            yield _finding(trace, clips[-1], wrong.most_common(1)[0][0], len(judged))
+
+
+def _judge(trace: Trace, clip: Clip) -> str | None:
+    """What becomes of the clipped gradients; None while that is not known."""
+    if clip.scaled:
+        return "before-unscale"
+    following = [s for s in trace.steps if s.order > clip.order]
+    step = next((s for s in following if clip.parameters.intersection(_held(trace, s))), None)
+    if step is None:
+        return None if not following or not clip.present else _unstepped(trace, following[0])
+    between = [
+        b for b in trace.backwards if clip.order < b.order < step.order and b.deposits.intersection(clip.parameters)
+    ]
+    cleared = [
+        c for c in trace.clears if clip.order < c.order < step.order and c.parameters.intersection(clip.parameters)
+    ]
+    if not between and not cleared and clip.present:
+        return "effective"
+    earlier = [s for s in trace.steps if s.order < clip.order and clip.parameters.intersection(_held(trace, s))]
+    if cleared and clip.present:
+        other = following[0] is not step and not _applied(trace, clip, earlier)
+        return "other-parameters" if other else "after-step"
+    if between:
+        return "before-backward" if not clip.present or not _applied(trace, clip, earlier) else "after-step"
+    return None
+
+
+def _unstepped(trace: Trace, following: Step) -> str | None:
+    """Nobody steps these parameters (a target network, say) while the step right after it does without."""
+    limited = {n for c in trace.clips for n in c.present}
+    return "other-parameters" if not limited.intersection(following.consumed) else None
+
+
+def _applied(trace: Trace, clip: Clip, earlier: list[Step]) -> bool:
+    """Whether a step had consumed these gradients before the clip."""
+    if not earlier:
+        return False
+    deposits = [b.order for b in trace.backwards if b.order < clip.order and b.deposits & clip.parameters]
+    return not deposits or earlier[-1].order > deposits[-1]
+
+
+def _held(trace: Trace, step: Step) -> tuple[int, ...]:
+    return trace.optimizers[step.optimizer].parameters
+
+
+def _finding(trace: Trace, clip: Clip, verdict: str, times: int) -> Finding:
+    here, why = WHY[verdict]
+    step = next((s for s in reversed(trace.steps) if clip.parameters.intersection(_held(trace, s))), None)
+    if verdict == "other-parameters":
+        step = next((s for s in trace.steps if s.order > clip.order), step)
+    stepped = set(_held(trace, step)) if step is not None else set(clip.parameters)
+    who = wording.whom(trace, stepped)
+    labels = [Label(step.site, "applied without a limit")] if step is not None and step.site is not None else []
+    return Finding(
+        CODE,
+        NAME,
+        "error",
+        f"the updates of {who} are not clipped: the limit of {clip.limit:g} has no effect on them",
+        clip.site,
+        here,
+        labels,
+        why,
+        f"{times} of {wording.plural(times, 'traced call')} had no effect on a step",
+        {
+            "before-unscale": "call scaler.unscale_(optimizer) before clipping",
+            "other-parameters": "clip the parameters of the optimizer that steps next",
+        }.get(verdict, "move the clip between backward() and step()"),
+        parameters=trace.names(stepped),
+        evidence={"verdict": verdict, "limit": clip.limit, "calls": times},
+    )

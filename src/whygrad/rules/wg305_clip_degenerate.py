@@ -1,0 +1,98 @@
+"""Clipping with a limit that leaves nothing of the gradient, or turns it round.
+
+`max_norm=0` multiplies every gradient by zero, a negative limit flips its sign, NaN spreads, and a limit
+thousands of times below the usual norm makes every update a tiny step of constant length.
+
+Choose a limit near the gradient norms you see (whygrad prints one below), or drop the clipping.
+
+```python bad
+import torch
+
+net = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for _ in range(4):
+    loss = (net(torch.randn(8, 4)) - 1.0).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(net.parameters(), 0.0)  # WG305
+    optimizer.step()
+```
+
+```python good
+import torch
+
+net = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for _ in range(4):
+    loss = (net(torch.randn(8, 4)) - 1.0).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(net.parameters(), 10.0)
+    optimizer.step()
+```
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from whygrad import wording
+from whygrad.finding import Finding
+from whygrad.trace import Clip, Trace
+
+CODE = "WG305"
+NAME = "clip-degenerate"
+OFTEN = 2
+SMALLEST_SCALE = 1e-3
+
+
+def check(trace: Trace) -> Iterator[Finding]:
+    sites: dict[object, list[Clip]] = {}
+    for clip in trace.clips:
+        if clip.how != "hand" and clip.present and clip.size is not None and not clip.scaled:
+            sites.setdefault(clip.site, []).append(clip)
+    for clips in sites.values():
+        scales = [_scale(clip) for clip in clips]
+        if len(clips) >= OFTEN and all(not scale >= SMALLEST_SCALE for scale in scales):
+            yield _finding(trace, clips, max(scales))
+
+
+def _scale(clip: Clip) -> float:
+    """What the gradient is multiplied by."""
+    if not clip.size or not math.isfinite(clip.size):
+        return math.nan if math.isnan(clip.limit) else 1.0 if clip.limit > 0 else clip.limit
+    return clip.limit / clip.size
+
+
+def _finding(trace: Trace, clips: list[Clip], scale: float) -> Finding:
+    clip = clips[-1]
+    who = wording.whom(trace, clip.present)
+    what, why = _effect(clip, scale)
+    sizes = sorted(c.size for c in clips if c.size is not None)
+    usual = sizes[len(sizes) // 2]
+    named = "norm" if clip.how == "norm" else "largest entry"
+    return Finding(
+        CODE,
+        NAME,
+        "error",
+        f"{who} {wording.verb(trace, clip.present, 'gets', 'get')} {what}: the clipping limit is {clip.limit:g}",
+        clip.site,
+        f"the gradients have a {named} of about {usual:.3g} here",
+        [],
+        why,
+        f"all {len(clips)} traced calls; median {named} before the clip {usual:.3g}, limit {clip.limit:g}",
+        f"raise the limit to the order of {usual:.1g}, or remove the clipping",
+        parameters=trace.names(clip.present),
+        evidence={"limit": clip.limit, "median_size": usual, "calls": len(clips)},
+    )
+
+
+def _effect(clip: Clip, scale: float) -> tuple[str, str]:
+    if math.isnan(clip.limit):
+        return "NaN gradients", "every gradient is multiplied by NaN."
+    if clip.limit < 0:
+        return "gradients of the wrong sign", "a negative limit multiplies every gradient by a negative number."
+    if clip.limit == 0:
+        return "no gradient", "every gradient is multiplied by exactly zero; an adaptive optimizer may still drift."
+    return "almost no gradient", f"every update is scaled down to {scale:.1e} of its size or less."

@@ -1,0 +1,76 @@
+"""A step finds gradients and leaves every value exactly as it was.
+
+The learning rate is zero (a scheduler that starts or ends there, a typo, an exhausted warm-up), the
+parameter group is overridden, or the update is smaller than the precision of the weights: a bfloat16
+weight of 1.0 does not move by less than 0.004.
+
+Print `optimizer.param_groups[0]["lr"]`; keep a float32 copy of low-precision weights.
+
+```python bad
+import torch
+
+net = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.0)
+for _ in range(4):
+    loss = (net(torch.randn(8, 4)) - 1.0).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()  # WG309
+```
+
+```python good
+import torch
+
+net = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+for _ in range(4):
+    loss = (net(torch.randn(8, 4)) - 1.0).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whygrad import wording
+from whygrad.finding import Finding, Label
+from whygrad.trace import Optimizer, Step, Trace
+
+CODE = "WG309"
+NAME = "step-changes-nothing"
+OFTEN = 3
+
+
+def check(trace: Trace) -> Iterator[Finding]:
+    for optimizer in trace.optimizers:
+        looked = [s for s in trace.steps if s.optimizer == optimizer.id and s.changed is not None]
+        if len(looked) >= OFTEN and not any(step.changed for step in looked):
+            yield _finding(trace, optimizer, looked)
+
+
+def _finding(trace: Trace, optimizer: Optimizer, steps: list[Step]) -> Finding:
+    who = wording.whom(trace, optimizer.parameters)
+    step = steps[-1]
+    zero = optimizer.rates and not any(optimizer.rates)
+    labels = [Label(optimizer.site, f"{optimizer.name} is built here")] if optimizer.site is not None else []
+    return Finding(
+        CODE,
+        NAME,
+        "error",
+        f"{who} {wording.verb(trace, optimizer.parameters, 'is', 'are')} not learning; {optimizer.name}.step() changes "
+        "no value",
+        step.site,
+        "applies a non-zero gradient and leaves every value bit-identical",
+        labels,
+        "the learning rate is zero." if zero else "the update is lost: it is zero or below the weights' precision.",
+        f"{len(steps)} of {len(steps)} compared steps; learning rate "
+        + (", ".join(f"{rate:g}" for rate in dict.fromkeys(optimizer.rates)) or "unknown"),
+        "set a learning rate above zero (look at schedulers that end or start at 0)"
+        if zero
+        else "raise the learning rate, or keep the weights in float32",
+        parameters=trace.names(optimizer.parameters),
+        evidence={"steps": len(steps), "learning_rates": list(optimizer.rates)},
+    )

@@ -1,0 +1,123 @@
+"""The order of an update: steps that find nothing, and gradients that are cleared before any step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whygrad.trace.ledger import Backward, Clear, Optimizer, Step
+from whygrad.trace.trace import Trace
+
+OFTEN = 2
+
+
+@dataclass(slots=True)
+class Starved:
+    """An optimizer all of whose traced steps found no gradient although backwards deposit some."""
+
+    optimizer: Optimizer
+    step: Step
+    steps: int
+    backwards: list[Backward]
+    clear: Clear | None
+    """What took the gradient away, when one was there before the first step."""
+
+
+@dataclass(slots=True)
+class Discarded:
+    """A loss some of whose gradients are cleared before the step that uses the others."""
+
+    backward: Backward
+    clear: Clear
+    step: Step
+    optimizer: Optimizer
+    parameters: set[int]
+    lost: int
+    used: int
+
+
+def starved(trace: Trace) -> list[Starved]:
+    out = []
+    for optimizer in trace.optimizers:
+        steps = [s for s in trace.steps if s.optimizer == optimizer.id]
+        held = set(optimizer.parameters)
+        backwards = [b for b in trace.backwards if b.deposits & held]
+        if len(steps) < OFTEN or not backwards or any(_fed(s) for s in steps) or any(s.closure for s in steps):
+            continue
+        clear = _took(trace, held, steps, backwards)
+        zeroed = all(not s.consumed for s in steps) or clear is not None
+        if zeroed:
+            out.append(Starved(optimizer, steps[-1], len(steps), backwards, clear))
+    return out
+
+
+def _fed(step: Step) -> bool:
+    return bool(step.assigned) or any(step.consumed.values())
+
+
+def _took(trace: Trace, held: set[int], steps: list[Step], backwards: list[Backward]) -> Clear | None:
+    """The clearing between a backward and the step after it, in an update that began with the backward."""
+    if backwards[0].order > steps[0].order:
+        return None
+    for step in reversed(steps):
+        deposit = max((b.order for b in backwards if b.order < step.order), default=None)
+        if deposit is not None:
+            between = [c for c in trace.clears if deposit < c.order < step.order and c.parameters & held]
+            if between:
+                return between[0]
+    return None
+
+
+Loss = tuple[object, object]
+"""A call of backward and the expression that made its value."""
+
+
+@dataclass(slots=True)
+class _Used:
+    """By loss and parameter: the backwards that a step consumed, and that step."""
+
+    ids: dict[tuple[Loss, int], set[int]]
+    step: dict[tuple[Loss, int], Step]
+
+
+def discarded(trace: Trace) -> list[Discarded]:
+    """Losses that are consumed on some parameters at one time and cleared from them, unused, at another."""
+    by_id = {b.id: b for b in trace.backwards}
+    by_hand = {n for s in trace.steps for n in s.assigned}
+    used = _consumed(trace, by_id)
+    lost: dict[tuple[object, Loss], dict[int, set[int]]] = {}
+    where: dict[tuple[object, Loss], tuple[Clear, Backward]] = {}
+    for clear in trace.clears:
+        for number, ids in clear.discarded.items():
+            for backward in (by_id[found] for found in ids if found in by_id and number not in by_hand):
+                own = used.ids.get((_loss(backward), number))
+                if own is not None and backward.id not in own:
+                    place = (clear.site, _loss(backward))
+                    lost.setdefault(place, {}).setdefault(number, set()).add(backward.id)
+                    where[place] = clear, backward
+    return [case for place, numbers in lost.items() if (case := _case(trace, used, *where[place], numbers))]
+
+
+def _consumed(trace: Trace, by_id: dict[int, Backward]) -> _Used:
+    used = _Used({}, {})
+    for step in trace.steps:
+        for number, ids in step.consumed.items():
+            for backward in (by_id[found] for found in ids if found in by_id):
+                used.ids.setdefault((_loss(backward), number), set()).add(backward.id)
+                used.step[_loss(backward), number] = step
+    return used
+
+
+def _case(
+    trace: Trace, used: _Used, clear: Clear, backward: Backward, numbers: dict[int, set[int]]
+) -> Discarded | None:
+    loss = _loss(backward)
+    lost = set[int]().union(*numbers.values())
+    taken = set[int]().union(*(used.ids[loss, n] for n in numbers))
+    step = used.step[loss, min(numbers)]
+    if len(lost) < OFTEN or 2 * len(lost) < len(taken):
+        return None
+    return Discarded(backward, clear, step, trace.optimizers[step.optimizer], set(numbers), len(lost), len(taken))
+
+
+def _loss(backward: Backward) -> Loss:
+    return backward.site, backward.made
