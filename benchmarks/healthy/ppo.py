@@ -57,8 +57,8 @@ def collect(agent, env, obs):
     with torch.no_grad():
         last_value = agent.value(obs)
     advantages = gae(rewards, dones, values, last_value)
-    flat = [x.flatten(0, 1) for x in (observations, actions, old_log_probs, advantages, advantages + values)]
-    return obs, flat, rewards.mean().item()
+    returns = advantages + values
+    return obs, rewards, observations, actions, old_log_probs, advantages, returns
 
 
 def gae(rewards, dones, values, last_value):
@@ -71,7 +71,9 @@ def gae(rewards, dones, values, last_value):
     return advantages
 
 
-def update(agent, optimizer, obs, action, old_log_prob, advantage, returns):
+def update(agent, optimizer, observations, actions, old_log_probs, advantages, returns):
+    obs, action = observations.flatten(0, 1), actions.flatten(0, 1)
+    old_log_prob, advantage, returns = old_log_probs.flatten(), advantages.flatten(), returns.flatten()
     for _ in range(EPOCHS):
         for index in torch.randperm(len(obs)).split(MINIBATCH):
             _, log_prob, entropy, value = agent.evaluate(obs[index], action[index])
@@ -99,9 +101,9 @@ def main(iterations=7):
     optimizer = torch.optim.Adam(agent.parameters(), lr=1e-2, eps=1e-5)
     obs = env.position
     for iteration in range(iterations):
-        obs, batch, reward = collect(agent, env, obs)
-        update(agent, optimizer, *batch)
-        print(f"iteration {iteration}  reward {reward:.3f}")
+        obs, rewards, observations, actions, old_log_probs, advantages, returns = collect(agent, env, obs)
+        update(agent, optimizer, observations, actions, old_log_probs, advantages, returns)
+        print(f"iteration {iteration}  reward {rewards.mean().item():.3f}")
     print("weights", digest(agent))
 
 

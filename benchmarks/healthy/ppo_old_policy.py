@@ -60,24 +60,30 @@ class PPO:
         self.clip, self.epochs, self.gamma = clip, epochs, gamma
 
     def play(self, env, steps=64):
-        memory, obs = [], env.reset()
-        while len(memory) < steps:
+        observations, actions, old_logprobs, rewards, dones = [], [], [], [], []
+        obs = env.reset()
+        for _ in range(steps):
             obs = torch.from_numpy(obs)
             with torch.no_grad():
                 action, old_logprob = self.policy_old.act(obs)
             next_obs, reward, done = env.step(action.item())
-            memory.append((obs, action, old_logprob, reward, done))
+            observations.append(obs)
+            actions.append(action)
+            old_logprobs.append(old_logprob)
+            rewards.append(reward)
+            dones.append(done)
             obs = env.reset() if done else next_obs
-        return memory
+        return observations, actions, old_logprobs, rewards, dones
 
-    def update(self, memory):
-        obs, action, old_logprobs, reward, done = zip(*memory, strict=True)
+    def returns(self, rewards, dones):
         returns, running = [], 0.0
-        for r, d in zip(reversed(reward), reversed(done), strict=True):
-            running = r + self.gamma * running * (1 - d)
+        for reward, done in zip(reversed(rewards), reversed(dones), strict=True):
+            running = reward + self.gamma * running * (1 - done)
             returns.insert(0, running)
-        returns = torch.tensor(returns)
-        obs, action, old_logprobs = torch.stack(obs), torch.stack(action), torch.stack(old_logprobs)
+        return torch.tensor(returns)
+
+    def update(self, observations, actions, old_logprobs, returns):
+        obs, action, old_logprobs = torch.stack(observations), torch.stack(actions), torch.stack(old_logprobs)
         for _ in range(self.epochs):
             logprobs, values, entropy = self.policy.evaluate(obs, action)
             ratios = torch.exp(logprobs - old_logprobs)
@@ -90,7 +96,6 @@ class PPO:
             loss.mean().backward()
             self.optimizer.step()
         self.policy_old.load_state_dict(self.policy.state_dict())
-        return sum(reward) / len(reward)
 
 
 def digest(*modules):
@@ -103,8 +108,9 @@ def main():
     torch.manual_seed(6)
     env, ppo = Maze(np.random.default_rng(6)), PPO()
     for iteration in range(10):
-        reward = ppo.update(ppo.play(env))
-        print(f"iteration {iteration}  reward {reward:+.3f}")
+        observations, actions, old_logprobs, rewards, dones = ppo.play(env)
+        ppo.update(observations, actions, old_logprobs, ppo.returns(rewards, dones))
+        print(f"iteration {iteration}  reward {sum(rewards) / len(rewards):+.3f}")
     print("weights", digest(ppo.policy, ppo.policy_old))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TypeVar
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -22,8 +23,12 @@ class Script:
 
     def nodes(self, kind: type[Node], inside: ast.AST | None = None) -> list[Node]:
         """All nodes of one kind, in the order of the text."""
-        found = [node for node in ast.walk(inside or self.tree) if isinstance(node, kind)]
-        return sorted(found, key=self.span)
+        walked = self._in_order if inside is None else sorted(ast.walk(inside), key=_position)
+        return [node for node in walked if isinstance(node, kind)]
+
+    @cached_property
+    def _in_order(self) -> list[ast.AST]:
+        return sorted(ast.walk(self.tree), key=_position)
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         line, col = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
@@ -77,8 +82,16 @@ class Script:
         around = (n for n in (node, *self.ancestors(node)) if isinstance(n, ast.stmt))
         return next((n for n in around if n in block), None)
 
+    @cached_property
     def functions(self) -> dict[str, ast.FunctionDef]:
+        """The functions and methods by name; of two with one name, the later."""
         return {f.name: f for f in self.nodes(ast.FunctionDef)}
+
+
+def _position(node: ast.AST) -> tuple[int, int, int, int]:
+    names = ("lineno", "col_offset", "end_lineno", "end_col_offset")
+    line, column, end_line, end_column = (getattr(node, name, 0) for name in names)
+    return line, column, end_line, end_column
 
 
 def dotted(node: ast.AST) -> str | None:

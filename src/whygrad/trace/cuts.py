@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from whygrad.trace.consumption import by_hand, consumers, frozen, missing, trained
 from whygrad.trace.graph import Kind, Op
 from whygrad.trace.ledger import Backward
+from whygrad.trace.losses import latest
 from whygrad.trace.paths import Path, paths
 from whygrad.trace.site import Site
 from whygrad.trace.terms import PASSING, SCALINGS, Term, terms
@@ -48,28 +49,14 @@ def cut_between(trace: Trace, backward: Backward, parameters: frozenset[int]) ->
 def _find(trace: Trace) -> list[Cut]:
     out: dict[object, Cut] = {}
     lost = missing(trace) | _lost_to_error(trace)
-    for backward in _latest(trace):
+    for backward in latest(trace):
         for cut in _missing_cuts(trace, backward, lost):
             _merge(out, cut)
     explained = set().union(*(c.parameters for c in out.values())) if out else set()
-    for backward in _latest(trace):
+    for backward in latest(trace):
         for cut in _dead_terms(trace, backward, lost, explained):
             _merge(out, cut)
     return list(out.values())
-
-
-def _latest(trace: Trace) -> Iterable[Backward]:
-    """For each loss the traced backwards that tell most: its last two.
-
-    A loss is a call of backward together with the expression that made its value: several losses may
-    go through one helper that calls backward.
-    """
-    losses: dict[object, list[Backward]] = {}
-    for backward in trace.rooted:
-        assert backward.root is not None
-        losses.setdefault((backward.site, trace.graph[backward.root].site), []).append(backward)
-    for group in losses.values():
-        yield from group[-2:]
 
 
 def _lost_to_error(trace: Trace) -> frozenset[int]:

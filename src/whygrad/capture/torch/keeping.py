@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 import weakref
 from collections import defaultdict
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ MOST_FOLLOWED = 64
 GROWING = 3
 """Steps in a row at which there were more than before."""
 DEEPEST = 4
-_PLAIN = (str, bytes, int, float, complex, bool, type(None), type)
+_PLAIN = (str, bytes, int, float, complex, bool, type(None), type, types.ModuleType, types.FunctionType)
 
 
 @dataclass

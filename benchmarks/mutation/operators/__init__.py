@@ -1,0 +1,43 @@
+"""The operators, a file for each way to go wrong; importing this package registers them all."""
+
+from mutation.operators import (
+    accumulating,
+    carrying,
+    choosing,
+    clipping,
+    comparing,
+    detaching,
+    discarding,
+    formulas,
+    leaking,
+    leaving,
+    membership,
+    modes,
+    owning,
+    regions,
+    rewrapping,
+    stepping,
+    targets,
+    zeroing,
+)
+
+__all__ = [
+    "accumulating",
+    "carrying",
+    "choosing",
+    "clipping",
+    "comparing",
+    "detaching",
+    "discarding",
+    "formulas",
+    "leaking",
+    "leaving",
+    "membership",
+    "modes",
+    "owning",
+    "regions",
+    "rewrapping",
+    "stepping",
+    "targets",
+    "zeroing",
+]

@@ -1,0 +1,71 @@
+"""What the findings about leaking gradient share: whose step consumes it, and where the value came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from whygrad import wording
+from whygrad.finding import Label
+from whygrad.trace import Op, Site, Trace
+from whygrad.trace.anatomy import layer
+from whygrad.trace.leaks import Leak
+
+
+def merged(leaks: Iterable[Leak]) -> list[Leak]:
+    """One leak per place: what several backwards and losses show of it is put together."""
+    out: dict[object, Leak] = {}
+    for leak in leaks:
+        site = leak.op.site
+        place = (site.file, site.line) if site is not None else None
+        kept = out.get(place)
+        if kept is None:
+            out[place] = leak
+        else:
+            kept.parameters |= leak.parameters
+            kept.optimizers += [o for o in leak.optimizers if o not in kept.optimizers]
+    return list(out.values())
+
+
+def labels(trace: Trace, leak: Leak, entering: str) -> list[Label]:
+    """Where the value came from, which backward carried the gradient, which step used it."""
+    out: list[Label] = []
+    used = outside(trace, leak.source)
+    if used is not None and leak.op.site is not None and used.line != leak.op.site.line:
+        out.append(Label(used, entering))
+    if leak.backward.site is not None:
+        out.append(
+            Label(leak.backward.site, f"deposits on {wording.plural(len(leak.parameters), 'parameter')} this way")
+        )
+    step = consuming(trace, leak)
+    if step is not None:
+        out.append(Label(step, f"{leak.optimizers[0].name} consumes it"))
+    return out
+
+
+def consuming(trace: Trace, leak: Leak) -> Site | None:
+    for step in reversed(trace.steps):
+        if any(leak.backward.id in step.consumed.get(n, ()) for n in leak.parameters):
+            return step.site
+    return None
+
+
+def outside(trace: Trace, op: Op) -> Site | None:
+    """The line on which a network's output is used first, outside the network's own forward."""
+    graph = trace.graph
+    current = op
+    while True:
+        behind = [found for operand, found in graph.operands(current) if not operand.selector and found.site]
+        inner = [found for found in behind if layer(graph, found)]
+        if inner or not behind:
+            return current.site
+        later = max(behind, key=lambda found: found.id)
+        if later.site is not None and later.site.function == "forward":
+            return current.site
+        current = later
+
+
+def seen(trace: Trace, leak: Leak) -> str:
+    names = ", ".join(dict.fromkeys(o.name for o in leak.optimizers))
+    count = wording.plural(len(leak.parameters), "parameter")
+    who = wording.whom(trace, leak.parameters)
+    return f"gradient of {leak.backward.name} reaches {count} of {who} through it, and {names} applies it"

@@ -1,0 +1,98 @@
+"""A step consumes gradient that another loss deposited, against the roles of both.
+
+An actor loss `-Q(s, pi(s))` reaches the critic too. That is harmless while the critic's `zero_grad()`
+discards it. When the critic's step comes first, or one optimizer holds both, the critic learns to give
+high values instead of right ones. The reverse, a critic loss that reaches the actor, is the same mistake.
+
+Finish the critic's update before the actor's backward, clear in between, or freeze the critic's parameters
+while the actor loss is computed.
+
+```python bad
+import torch
+
+actor, critic = torch.nn.Linear(4, 2), torch.nn.Linear(6, 1)
+optimizer = torch.optim.Adam([*actor.parameters(), *critic.parameters()])
+for _ in range(4):
+    obs, action, target = torch.randn(8, 4), torch.randn(8, 2), torch.randn(8, 1)
+    critic_loss = (critic(torch.cat([obs, action], 1)) - target).pow(2).mean()
+    actor_loss = -critic(torch.cat([obs, actor(obs)], 1)).mean()
+    optimizer.zero_grad()
+    critic_loss.backward()
+    actor_loss.backward()  # WG205
+    optimizer.step()
+```
+
+```python good
+import torch
+
+actor, critic = torch.nn.Linear(4, 2), torch.nn.Linear(6, 1)
+actor_optimizer = torch.optim.Adam(actor.parameters())
+critic_optimizer = torch.optim.Adam(critic.parameters())
+for _ in range(4):
+    obs, action, target = torch.randn(8, 4), torch.randn(8, 2), torch.randn(8, 1)
+    critic_loss = (critic(torch.cat([obs, action], 1)) - target).pow(2).mean()
+    critic_optimizer.zero_grad()
+    critic_loss.backward()
+    critic_optimizer.step()
+    actor_loss = -critic(torch.cat([obs, actor(obs)], 1)).mean()
+    actor_optimizer.zero_grad()
+    actor_loss.backward()
+    actor_optimizer.step()
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whygrad import leaking, wording
+from whygrad.finding import Finding, Label
+from whygrad.trace import Trace
+from whygrad.trace.crosstalk import crosstalk
+from whygrad.trace.leaks import Leak
+
+CODE = "WG205"
+NAME = "cross-loss-gradient"
+WHY = {
+    "judged": "this loss raises or lowers the output of {who} to train what lies below; applied to {who} itself it "
+    "bends the values instead of fitting them.",
+    "judging": "this loss fits its network to a target; through the network's input it also moves {who}, which another "
+    "loss is to train.",
+    "target": "the target of this loss depends on {who} with its graph attached.",
+}
+
+
+def check(trace: Trace) -> Iterator[Finding]:
+    found: dict[object, tuple[Leak, str]] = {}
+    for leak, kind in crosstalk(trace):
+        kept = found.setdefault((leak.backward.site, leak.backward.made, kind), (leak, kind))
+        kept[0].parameters |= leak.parameters
+    for leak, kind in found.values():
+        yield _finding(trace, leak, kind)
+
+
+def _finding(trace: Trace, leak: Leak, kind: str) -> Finding:
+    who = wording.whom(trace, leak.parameters)
+    names = ", ".join(dict.fromkeys(o.name for o in leak.optimizers))
+    labels = []
+    if leak.op.site is not None and leak.op.site != leak.backward.site:
+        made = leak.backward.made or leak.op.site
+        labels.append(Label(made, f"reaches {who}"))
+    step = leaking.consuming(trace, leak)
+    if step is not None:
+        labels.append(Label(step, f"applies it to {who}"))
+    return Finding(
+        CODE,
+        NAME,
+        "error",
+        f"{leak.backward.name} trains {who} as well: {names} applies what it deposits there",
+        leak.backward.site,
+        f"deposits gradient on {wording.plural(len(leak.parameters), 'parameter')} of {who}",
+        labels,
+        WHY[kind].format(who=who),
+        leaking.seen(trace, leak),
+        f"clear the gradients of {who} between this backward and its step, or freeze {who} while "
+        f"{leak.backward.name} is computed",
+        parameters=trace.names(leak.parameters),
+        evidence={"loss": leak.backward.name, "kind": kind},
+    )

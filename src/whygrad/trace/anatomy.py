@@ -1,0 +1,169 @@
+"""What a loss is made of above its networks: sums, products, scores, data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from whygrad.trace.graph import Graph, Input, Kind, Op
+from whygrad.trace.terms import JOINS, SCALINGS, SUMS
+
+LOGS = frozenset(
+    {"log_softmax", "log", "log1p", "logsumexp", "logsigmoid", "lgamma", "cross_entropy", "nll_loss", "xlogy"}
+    | {"binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "kl_div"}
+)
+PROBABILITIES = frozenset({"softmax", "sigmoid", "gumbel_softmax"})
+PRODUCTS = frozenset({"mul", "__rmul__", "mul_", "__imul__"})
+CONTRACTIONS = frozenset({"dot", "vdot", "inner", "mv", "matmul", "mm", "__matmul__", "einsum", "bmm"})
+SHAPING = frozenset(
+    {"reshape", "view", "squeeze", "unsqueeze", "flatten", "ravel", "clone", "to", "float", "double", "contiguous"}
+    | {"expand", "expand_as", "view_as", "t", "T", "transpose", "permute", "__getitem__", "index_select", "flip"}
+    | {"neg", "__neg__", "clamp", "clip", "nan_to_num", "unbind", "split", "chunk", "narrow", "select", "movedim"}
+    | {"repeat", "repeat_interleave", "tile", "broadcast_to", "roll", "_to_copy", "type_as", "__setitem__", "copy_"}
+)
+CHOOSING = frozenset({"where", "masked_fill", "masked_fill_", "minimum", "maximum", "fmin", "fmax"})
+DIFFERENCES = frozenset({"sub", "rsub", "__rsub__", "sub_", "__isub__"})
+
+
+@dataclass(frozen=True, slots=True)
+class Summand:
+    """One addend of a value."""
+
+    op: int
+    scaled: bool
+    """A number, a mask or a discount multiplies it on the way."""
+    joined: int
+    """The innermost sum that took it in; the value itself if there is none."""
+    open: bool
+    """Gradient comes from the value all the way to it."""
+    number: bool = False
+    """Not an operation: the Python number that the sum `op` adds, a reward or a limit."""
+
+    def reach(self, graph: Graph) -> frozenset[int]:
+        return graph.reach(self.op) if self.open else frozenset()
+
+
+def layer(graph: Graph, op: Op) -> bool:
+    """Part of a network: it applies weights, or mixes activations as attention does."""
+    if op.name not in CONTRACTIONS:
+        return op.layer
+    return not any(_short_log(graph, found.id) for _, found in graph.operands(op))
+
+
+def _short_log(graph: Graph, start: int, most: int = 12) -> bool:
+    """A log-probability a few steps away: this is a product of the loss, not of a network."""
+    stack, seen = [start], {start}
+    while stack and len(seen) < most:
+        op = graph.ops.get(stack.pop())
+        if op is None or (op.layer and op.name not in CONTRACTIONS):
+            continue
+        if op.name in LOGS:
+            return True
+        fresh = [i.op for i in op.inputs if i.op not in seen and not i.selector]
+        seen.update(fresh)
+        stack.extend(fresh)
+    return False
+
+
+def head(
+    graph: Graph,
+    root: int,
+    *,
+    gradient: bool = True,
+    selectors: bool = False,
+    stop: Callable[[Graph, Op], bool] | None = None,
+) -> Iterator[Op]:
+    """Operations between a value and the networks behind it; the networks' last layers included."""
+    stack, seen = [root], {root}
+    while stack:
+        op = graph.ops.get(stack.pop())
+        if op is None:
+            continue
+        yield op
+        if layer(graph, op) or op.parameter is not None or (stop is not None and stop(graph, op)):
+            continue
+        for operand in op.inputs:
+            follows = op.passes(operand) if gradient else selectors or not operand.selector
+            if follows and operand.op not in seen:
+                seen.add(operand.op)
+                stack.append(operand.op)
+
+
+def tops(graph: Graph, root: int, *, gradient: bool = True) -> list[Op]:
+    """The last layers of the networks a value comes from."""
+    return [op for op in head(graph, root, gradient=gradient) if layer(graph, op)]
+
+
+def bare(graph: Graph, root: int) -> bool:
+    """Made of parameters that no layer applies: a temperature, a multiplier, a log-std."""
+    ops = list(head(graph, root))
+    return any(op.parameter is not None for op in ops) and not any(layer(graph, op) for op in ops)
+
+
+def log_like(graph: Graph, root: int) -> bool:
+    """A log-probability, a cross entropy, or a ratio made of them."""
+    return any(op.name in LOGS for op in head(graph, root))
+
+
+def depends(graph: Graph, root: int) -> frozenset[int]:
+    """Parameters that the value was computed from, choices of index and mask left out."""
+    found: set[int] = set()
+    stack, seen = [root], {root}
+    while stack:
+        op = graph.ops.get(stack.pop())
+        if op is None:
+            continue
+        if op.parameter is not None:
+            found.add(op.parameter)
+        for operand in op.inputs:
+            if not operand.selector and operand.op not in seen:
+                seen.add(operand.op)
+                stack.append(operand.op)
+    return frozenset(found)
+
+
+def summands(graph: Graph, root: int) -> list[Summand]:
+    """A value as a sum, through scalings, reshapes, stacking, masks and cuts."""
+    out: list[Summand] = []
+    stack = [(root, False, root, graph[root].requires_grad)]
+    seen: set[tuple[int, bool, bool]] = set()
+    while stack:
+        number, scaled, joined, passes = stack.pop()
+        if (number, scaled, passes) in seen or number not in graph.ops:
+            continue
+        seen.add((number, scaled, passes))
+        op = graph[number]
+        parts, scales = _parts(graph, op)
+        if not parts:
+            out.append(Summand(number, scaled, joined, passes))
+            continue
+        inner = number if op.name in SUMS else joined
+        for part in reversed(parts):
+            stack.append((part.op, scaled or scales, inner, passes and op.passes(part)))
+        if op.name in SUMS and op.scalar is not None:
+            out.append(Summand(number, scaled, number, False, True))
+    return out
+
+
+def _parts(graph: Graph, op: Op) -> tuple[list[Input], bool]:
+    """Operands that a sum, a scaling, a reshape, a mask or a cut passes on, and whether it scales."""
+    if op.kind is Kind.PARAMETER or layer(graph, op):
+        return [], False
+    values = [operand for operand, _ in graph.operands(op) if not operand.selector]
+    if op.name in SUMS or op.name in JOINS:
+        return values, False
+    if op.name in SHAPING or op.kind in (Kind.DETACH, Kind.COPY, Kind.LEAVE):
+        several = op.kind is Kind.COPY or op.name in ("__setitem__", "copy_")
+        return (values if several else values[:1]), False
+    if op.name in CHOOSING:
+        return values, op.name.startswith("masked")
+    if op.name in SCALINGS:
+        network = [v for v in values if graph.depends(v.op)]
+        if len(values) == 1 or len(network) == 1:
+            return network or values[:1], True
+    return [], False
+
+
+def plain_data(graph: Graph, op: int) -> bool:
+    """No parameter had a part in it: a reward, an observation."""
+    return graph[op].parameter is None and not graph.depends(op)

@@ -1,0 +1,142 @@
+"""Losses that move another loss's network: an actor loss that trains the critic it is judged by, and the reverse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from whygrad.trace.anatomy import PROBABILITIES, PRODUCTS, head, layer, log_like, tops
+from whygrad.trace.errors import errors
+from whygrad.trace.graph import Graph, Op
+from whygrad.trace.leaks import Leak, attached_targets, consumed
+from whygrad.trace.ledger import Backward
+from whygrad.trace.losses import latest
+from whygrad.trace.membership import STRAIGHT
+from whygrad.trace.terms import Term, terms
+from whygrad.trace.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A summand of a loss."""
+
+    backward: Backward
+    term: Term
+    reach: frozenset[int]
+
+    @property
+    def key(self) -> object:
+        return self.backward.site, self.backward.made, self.term.site
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A term that optimises a network's output as it is, to train what lies below it."""
+
+    part: _Part
+    top: Op
+    judge: frozenset[int]
+    """The network whose output is optimised; it has a loss of its own."""
+    learner: frozenset[int]
+    """What only this loss trains."""
+
+
+def crosstalk(trace: Trace) -> Iterator[tuple[Leak, str]]:
+    """Leaks between losses, with what the depositing loss is: `judged`, `judging` or `target`."""
+    found = judgements(trace)
+    for judgement in found:
+        used = consumed(trace, judgement.part.backward)
+        direct = _direct(trace, judgement.top) & set(used)
+        if direct & judgement.judge and judgement.learner & set(used):
+            mine = judgement.judge & set(used)
+            yield _leak(trace, judgement.part.backward, judgement.top, mine, used), "judged"
+    learners = frozenset[int]().union(*(j.learner for j in found))
+    judges = frozenset[int]().union(*(j.judge for j in found))
+    for backward in latest(trace):
+        assert backward.root is not None
+        used = consumed(trace, backward)
+        for error in errors(trace.graph, backward.root):
+            mine = error.predicts(trace.graph) & learners & set(used)
+            fitted = {n for s in error.prediction for top in tops(trace.graph, s.op) for n in _direct(trace, top)}
+            if mine and error.target and fitted & judges:
+                yield _leak(trace, backward, error.op, mine, used), "judging"
+    for leak, error in attached_targets(trace):
+        if not same_step(trace, leak, error.predicts(trace.graph)):
+            yield leak, "target"
+
+
+def same_step(trace: Trace, leak: Leak, prediction: frozenset[int]) -> bool:
+    """Whether the step that consumes the leak also trains the prediction."""
+    used = consumed(trace, leak.backward)
+    training = {o for n in prediction & set(used) for o in used[n]}
+    return any(o.id in training for o in leak.optimizers)
+
+
+def _direct(trace: Trace, top: Op) -> set[int]:
+    """The parameters that a layer applies itself."""
+    return {found.parameter for _, found in trace.graph.operands(top) if found.parameter is not None}
+
+
+def _leak(trace: Trace, backward: Backward, op: Op, mine: frozenset[int], used: dict[int, set[int]]) -> Leak:
+    optimizers = {o for n in mine for o in used[n]}
+    return Leak(backward, op, op, mine, [o for o in trace.optimizers if o.id in optimizers])
+
+
+def judgements(trace: Trace) -> list[Judgement]:
+    graph = trace.graph
+    parts = [
+        _Part(backward, term, term.reach(graph))
+        for backward in latest(trace)
+        if backward.root is not None and backward.how == "backward"
+        for term in terms(graph, backward.root)
+    ]
+    found = (_judgement(trace, part, parts) for part in parts)
+    return [judgement for judgement in found if judgement is not None]
+
+
+def _judgement(trace: Trace, part: _Part, parts: list[_Part]) -> Judgement | None:
+    """Split what a term reaches into the networks it optimises as they are and what it trains through them."""
+    last = judged(trace.graph, part.term.op)
+    direct = set[int]().union(*(_direct(trace, top) for top in last))
+    own = [other for other in parts if other.key != part.key and direct & other.reach]
+    if not own or not direct:
+        return None
+    judge = part.reach & frozenset[int]().union(*(_least(own, n) for n in direct))
+    if judge == part.reach:
+        modules = {trace.parameter(n).module for n in direct}
+        judge = frozenset(n for n in judge if trace.parameter(n).module in modules)
+    learner = part.reach - judge
+    return Judgement(part, last[0], judge, learner) if judge and learner else None
+
+
+def _least(own: list[_Part], number: int) -> frozenset[int]:
+    """The smallest loss of a network's own: what it reaches is the network."""
+    return min((other.reach for other in own if number in other.reach), key=len, default=frozenset())
+
+
+def judged(graph: Graph, root: int) -> list[Op]:
+    """Last layers of networks whose output a loss raises or lowers as it is."""
+    found: list[Op] = []
+    stack, seen = [root], {root}
+    while stack:
+        op = graph.ops.get(stack.pop())
+        if op is None:
+            continue
+        if layer(graph, op):
+            found.append(op)
+            continue
+        if op.name not in STRAIGHT and op.name not in ("gather", "index_select", "unbind", "select"):
+            continue
+        operands = [i.op for i in op.inputs if op.passes(i) and not i.selector]
+        if op.name in PRODUCTS and len(operands) > 1:
+            operands = _weighed(graph, operands)
+        fresh = [number for number in operands if number not in seen]
+        seen.update(fresh)
+        stack.extend(fresh)
+    return found
+
+
+def _weighed(graph: Graph, operands: list[int]) -> list[int]:
+    """Of a product of two networks' outputs: the values that probabilities weigh, nothing else."""
+    chances = [n for n in operands if any(op.name in PROBABILITIES for op in head(graph, n)) and not log_like(graph, n)]
+    return [n for n in operands if n not in chances] if len(chances) == 1 else []

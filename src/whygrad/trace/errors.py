@@ -1,0 +1,161 @@
+"""Errors in the sense of regression: a prediction, a target, and how far apart they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from whygrad.trace.anatomy import (
+    DIFFERENCES,
+    LOGS,
+    PROBABILITIES,
+    PRODUCTS,
+    SHAPING,
+    Summand,
+    head,
+    log_like,
+    plain_data,
+    summands,
+    tops,
+)
+from whygrad.trace.graph import Graph, Kind, Op
+from whygrad.trace.terms import SUMS
+
+TWO_SIDED = frozenset(
+    {"mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "kl_div", "cross_entropy", "binary_cross_entropy"}
+    | {"binary_cross_entropy_with_logits", "gaussian_nll_loss"}
+)
+EVEN = frozenset({"pow", "square", "abs", "__abs__", "huber_loss", "smooth_l1_loss", "norm", "cosh"})
+"""Of one argument: what makes an error out of a difference."""
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """Where a prediction meets its target."""
+
+    op: Op
+    prediction: tuple[Summand, ...]
+    target: tuple[Summand, ...]
+    """Empty when nothing tells the two apart."""
+    bootstraps: bool = False
+    """The target adds a reward (or another constant) to a network's scaled output."""
+
+    def predicts(self, graph: Graph) -> frozenset[int]:
+        return frozenset[int]().union(*(s.reach(graph) for s in self.prediction))
+
+
+def errors(graph: Graph, root: int) -> list[Error]:
+    """All errors that a loss is made of, nearest first."""
+    out: list[Error] = []
+    for op in head(graph, root, stop=_likelihood):
+        found = _error(graph, op)
+        if found is not None:
+            out.append(found)
+    return out
+
+
+def _likelihood(graph: Graph, op: Op) -> bool:
+    """`-(x - mean)² / 2var - log(std)`: a square that is part of a log-probability, not an error."""
+    return op.name in SUMS and any(found.name in ("log", "logsumexp") for _, found in graph.operands(op))
+
+
+def _error(graph: Graph, op: Op) -> Error | None:
+    values = [found.id for operand, found in graph.operands(op) if not operand.selector]
+    if op.name in TWO_SIDED and len(values) >= 2:
+        return _two_sided(graph, op, values[0], values[1])
+    squares = op.name in PRODUCTS and len(values) == 2 and values[0] == values[1]
+    if (op.name in EVEN and values) or squares:
+        inner = _difference(graph, values[0])
+        return _one_sided(graph, op, inner) if inner is not None else None
+    if op.name in PRODUCTS and len(values) == 2:
+        return _expectation(graph, op, *values)
+    return None
+
+
+def _difference(graph: Graph, number: int) -> int | None:
+    """The difference under a square, behind reshapes and clamps."""
+    op = graph.ops.get(number)
+    while op is not None and op.name in SHAPING and op.inputs:
+        op = graph.ops.get(op.inputs[0].op)
+    return op.id if op is not None and op.name in SUMS else None
+
+
+def _two_sided(graph: Graph, op: Op, first: int, second: int) -> Error:
+    one, two = tuple(summands(graph, first)), tuple(summands(graph, second))
+    if op.name in ("cross_entropy", "kl_div", "binary_cross_entropy", "binary_cross_entropy_with_logits"):
+        return Error(op, one, two, _mixes_data(graph, second))
+    if bootstrap(graph, one) and not bootstrap(graph, two):
+        one, two = two, one
+    return Error(op, one, two, bootstrap(graph, two))
+
+
+def _one_sided(graph: Graph, op: Op, difference: int) -> Error | None:
+    """A squared sum: what is scaled, or stands in one sum with the reward, is the target."""
+    top = graph[difference]
+    values = [found.id for operand, found in graph.operands(top) if not operand.selector]
+    if top.name in DIFFERENCES and len(values) == 2:
+        first, second = (tuple(summands(graph, v)) for v in values)
+        if bootstrap(graph, first) and not bootstrap(graph, second):
+            return Error(op, second, first, True)
+        if bootstrap(graph, second) and not bootstrap(graph, first):
+            return Error(op, first, second, True)
+    parts = summands(graph, difference)
+    network = [s for s in parts if _from_network(graph, s)]
+    scaled = [s for s in network if s.scaled]
+    plain = [s for s in network if not s.scaled]
+    others = [s for s in parts if s not in network]
+    if scaled and plain and others:
+        return Error(op, tuple(plain), (*scaled, *others), True)
+    if top.name in DIFFERENCES and len(values) == 2:
+        one, two = (tuple(summands(graph, v)) for v in values)
+        if not any(s.reach(graph) for s in one):
+            one, two = two, one
+        return Error(op, one, two)
+    return Error(op, tuple(parts), ()) if network else None
+
+
+def bootstrap(graph: Graph, side: tuple[Summand, ...]) -> bool:
+    """A reward plus a discounted value: data, and a network's output that is scaled or stands beside it."""
+    network = [s for s in side if _from_network(graph, s)]
+    data = [s for s in side if s not in network and (s.number or plain_data(graph, s.op))]
+    if not network or not data:
+        return False
+    return any(s.scaled for s in network) or not all(s.number for s in data)
+
+
+def _from_network(graph: Graph, summand: Summand) -> bool:
+    return not summand.number and bool(tops(graph, summand.op, gradient=False))
+
+
+def _expectation(graph: Graph, op: Op, first: int, second: int) -> Error | None:
+    """`-(target_probabilities * log_p).sum()`: the distribution of another forward weighs this one's logs."""
+    for logs, weight in ((first, second), (second, first)):
+        if not log_like(graph, logs) or log_like(graph, weight) or not _distribution(graph, weight):
+            continue
+        if _layers(graph, logs).isdisjoint(_layers(graph, weight)) and _mixes_data(graph, weight):
+            return Error(op, tuple(summands(graph, logs)), tuple(summands(graph, weight)), True)
+    return None
+
+
+def _distribution(graph: Graph, root: int) -> bool:
+    ops = list(head(graph, root, gradient=False))
+    exponential = any(o.name == "exp" and any(i.name in LOGS for i in head(graph, o.id, gradient=False)) for o in ops)
+    return exponential or any(o.name in PROBABILITIES for o in ops)
+
+
+def _layers(graph: Graph, root: int) -> set[int]:
+    return {op.id for op in tops(graph, root, gradient=False)}
+
+
+def _mixes_data(graph: Graph, root: int) -> bool:
+    """Data enters above the networks: rewards in a projected distribution."""
+    return bool(tops(graph, root, gradient=False)) and any(_is_data(op) for op in _above(graph, root))
+
+
+def _above(graph: Graph, root: int) -> Iterator[Op]:
+    return head(graph, root, gradient=False, selectors=True)
+
+
+def _is_data(op: Op) -> bool:
+    made_of_nothing = op.parameter is None and not op.inputs and op.kind in (Kind.INPUT, Kind.COPY)
+    return made_of_nothing and op.floating and bool(op.shape)

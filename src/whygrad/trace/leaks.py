@@ -1,0 +1,168 @@
+"""Gradient that flows where a constant was meant, and that a step consumes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from whygrad.trace.anatomy import (
+    CONTRACTIONS,
+    PROBABILITIES,
+    PRODUCTS,
+    Summand,
+    bare,
+    head,
+    log_like,
+    summands,
+    tops,
+)
+from whygrad.trace.errors import Error, errors
+from whygrad.trace.graph import Graph, Op
+from whygrad.trace.ledger import Backward, Optimizer
+from whygrad.trace.losses import latest
+from whygrad.trace.trace import Trace
+
+
+@dataclass(slots=True)
+class Leak:
+    """One path of gradient that should not be there."""
+
+    backward: Backward
+    op: Op
+    """Where the constant was meant to enter."""
+    source: Op
+    """The value that should have been cut."""
+    parameters: frozenset[int]
+    """What the step consumes of it."""
+    optimizers: list[Optimizer]
+
+
+def consumed(trace: Trace, backward: Backward) -> dict[int, set[int]]:
+    """Parameters on which some step used what this backward deposited, with the optimizers that did."""
+    out: dict[int, set[int]] = {}
+    for step in trace.steps:
+        for number, ids in step.consumed.items():
+            if backward.id in ids:
+                out.setdefault(number, set()).add(step.optimizer)
+    return out
+
+
+def _leak(trace: Trace, backward: Backward, op: Op, source: Op, reach: Iterable[int]) -> Leak | None:
+    used = consumed(trace, backward)
+    parameters = frozenset(reach) & set(used)
+    if not parameters:
+        return None
+    optimizers = {o for n in parameters for o in used[n]}
+    return Leak(backward, op, source, parameters, [o for o in trace.optimizers if o.id in optimizers])
+
+
+def attached_targets(trace: Trace) -> list[tuple[Leak, Error]]:
+    """Targets of a regression through which a step's gradient flows."""
+    out: list[tuple[Leak, Error]] = []
+    own = predicted(trace)
+    for backward in latest(trace):
+        assert backward.root is not None
+        graph = trace.graph
+        for error in errors(graph, backward.root):
+            for summand in error.target:
+                if not _is_target(trace, error, summand, own):
+                    continue
+                source = graph[summand.op]
+                meeting = graph[summand.joined] if summand.joined != summand.op else error.op
+                leak = _leak(trace, backward, meeting, source, summand.reach(graph))
+                if leak is not None:
+                    out.append((leak, error))
+    return out
+
+
+def _is_target(trace: Trace, error: Error, summand: Summand, own: dict[int, set[object]]) -> bool:
+    """A network's output, with gradient, on the side that was to be constant."""
+    graph = trace.graph
+    reach = summand.reach(graph)
+    if not reach or not tops(graph, summand.op) or not error.predicts(graph):
+        return False
+    if error.bootstraps:
+        return summand.scaled or any(not s.reach(graph) for s in error.target)
+    return reach.isdisjoint(error.predicts(graph)) and _regressed_elsewhere(graph, error, reach, own)
+
+
+def _regressed_elsewhere(graph: Graph, error: Error, reach: frozenset[int], own: dict[int, set[object]]) -> bool:
+    """It is the prediction of another error, and what is predicted here is not."""
+    here = error.op.site
+    elsewhere = any(own.get(n, set()) - {here} for n in reach)
+    return elsewhere and not any(own.get(n, set()) - {here} for n in error.predicts(graph))
+
+
+def predicted(trace: Trace) -> dict[int, set[object]]:
+    """Parameters that are fitted to some target, with the places of the errors that do it."""
+    out: dict[int, set[object]] = {}
+    for backward in latest(trace):
+        assert backward.root is not None
+        for error in errors(trace.graph, backward.root):
+            if error.target:
+                for number in error.predicts(trace.graph):
+                    out.setdefault(number, set()).add(error.op.site)
+    return out
+
+
+def attached_weights(trace: Trace) -> Iterator[Leak]:
+    """Weights of log-probabilities that carry a critic's gradient."""
+    graph = trace.graph
+    for backward in latest(trace):
+        assert backward.root is not None
+        for op in head(graph, backward.root):
+            if op.name not in PRODUCTS and op.name not in CONTRACTIONS:
+                continue
+            operands = [i.op for i in op.inputs if op.passes(i) and not i.selector]
+            if len(operands) != 2:
+                continue
+            for score, weight in (operands, operands[::-1]):
+                yield from _weighs(trace, backward, op, score, weight)
+
+
+def _weighs(trace: Trace, backward: Backward, op: Op, score: int, weight: int) -> Iterator[Leak]:
+    graph = trace.graph
+    if not log_like(graph, score) or not tops(graph, score) or log_like(graph, weight):
+        return
+    for summand in summands(graph, weight):
+        if not summand.open or not tops(graph, summand.op) or _probability(graph, summand.op):
+            continue
+        leak = _leak(trace, backward, op, graph[summand.op], summand.reach(graph) - graph.reach(score))
+        if leak is not None:
+            yield leak
+
+
+def _probability(graph: Graph, root: int) -> bool:
+    return any(op.name in PROBABILITIES for op in head(graph, root))
+
+
+def multiplier_terms(trace: Trace) -> Iterator[tuple[Leak, frozenset[int]]]:
+    """`-alpha * (log_prob + target_entropy)`: a multiplier's loss that moves the network it measures."""
+    graph = trace.graph
+    for backward in latest(trace):
+        assert backward.root is not None
+        for op in head(graph, backward.root):
+            operands = [i.op for i in op.inputs if op.passes(i) and not i.selector]
+            if op.name not in PRODUCTS or len(operands) != 2:
+                continue
+            for multiplier, measured in (operands, operands[::-1]):
+                leak = _constraint(trace, backward, op, multiplier, measured)
+                if leak is not None:
+                    yield leak, graph.reach(multiplier)
+
+
+def _constraint(trace: Trace, backward: Backward, op: Op, multiplier: int, measured: int) -> Leak | None:
+    """A bare parameter times a difference between a measured quantity and a limit, both of them trained by steps."""
+    graph = trace.graph
+    if not bare(graph, multiplier) or not tops(graph, measured):
+        return None
+    parts = summands(graph, measured)
+    limits = [s for s in parts if s.number or (not s.reach(graph) and not tops(graph, s.op, gradient=False))]
+    if len(parts) < 2 or not limits:
+        return None
+    used = consumed(trace, backward)
+    own = graph.reach(multiplier)
+    ascending = any(o.maximizes for n in own for o in trace.holders.get(n, []))
+    if ascending or not own.intersection(used):
+        return None
+    return _leak(trace, backward, op, graph[measured], graph.reach(measured) - own)

@@ -1,0 +1,133 @@
+"""Probability ratios: `exp(new - old)` and quotients, and how old the old side is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from whygrad.trace.anatomy import LOGS, PROBABILITIES, SHAPING, depends, head, log_like, tops
+from whygrad.trace.graph import Graph, Kind, Op
+from whygrad.trace.ledger import Backward
+from whygrad.trace.terms import SCALINGS
+from whygrad.trace.trace import Trace
+
+QUOTIENTS = frozenset({"div", "true_divide", "__truediv__"})
+INSIDE = SHAPING | SCALINGS | {"sum", "mean"}
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """New over old probability of the actions taken."""
+
+    backward: Backward
+    op: Op
+    new: int
+    old: int
+    attached: bool
+    """The old side carries gradient."""
+
+
+def ratios(trace: Trace) -> list[Ratio]:
+    out: dict[int, Ratio] = {}
+    for backward in trace.rooted:
+        assert backward.root is not None
+        for op in head(trace.graph, backward.root):
+            found = _ratio(trace.graph, backward, op)
+            if found is not None:
+                out.setdefault(op.id, found)
+    return sorted(out.values(), key=lambda ratio: ratio.op.id)
+
+
+def _ratio(graph: Graph, backward: Backward, op: Op) -> Ratio | None:
+    if op.name == "exp":
+        return _exponential(graph, backward, op)
+    values = [i for i, _ in graph.operands(op) if not i.selector]
+    if op.name not in QUOTIENTS or len(values) != 2:
+        return None
+    new, old = values
+    if not op.passes(new) or not chance(graph, new.op) or _normalises(graph, new.op, old.op):
+        return None
+    return Ratio(backward, op, new.op, old.op, op.passes(old)) if _stored(graph, old.op) else None
+
+
+def _exponential(graph: Graph, backward: Backward, op: Op) -> Ratio | None:
+    inner = graph.ops.get(op.inputs[0].op) if op.inputs else None
+    while inner is not None and inner.name in INSIDE:
+        carrying = [i.op for i in inner.inputs if inner.passes(i) and not i.selector]
+        inner = graph.ops.get(carrying[0]) if len(carrying) == 1 else None
+    if inner is None or inner.name != "sub":
+        return None
+    values = [i for i, _ in graph.operands(inner) if not i.selector]
+    if len(values) != 2 or not inner.passes(values[0]) or not log_like(graph, values[0].op):
+        return None
+    new, old = values
+    return Ratio(backward, op, new.op, old.op, inner.passes(old)) if _stored(graph, old.op) else None
+
+
+def chance(graph: Graph, root: int) -> bool:
+    """A probability with gradient: softmax, or the exponential of a log-probability."""
+    ops = list(head(graph, root))
+    exponential = any(op.name == "exp" and log_like(graph, op.id) for op in ops)
+    return exponential or any(op.name in PROBABILITIES for op in ops)
+
+
+def _stored(graph: Graph, root: int) -> bool:
+    """Plausible as an old (log-)probability: computed as one, or data of unknown make."""
+    ops = list(head(graph, root, gradient=False))
+    if any(op.name in LOGS or op.name in PROBABILITIES for op in ops):
+        return True
+    return not any(op.parameter is not None or op.layer for op in ops)
+
+
+def _normalises(graph: Graph, new: int, old: int) -> bool:
+    """`p / p.sum()`: the divisor is made of the dividend."""
+    above = {op.id for op in head(graph, old, gradient=False)}
+    shared = {op.id for op in tops(graph, new)} & {op.id for op in tops(graph, old)}
+    return new in above or bool(shared)
+
+
+def forward_start(graph: Graph, root: int) -> int:
+    """The number of the first operation of the networks' forward behind a value."""
+    found = [op.id for op in head(graph, root, gradient=False) if op.layer]
+    return min(found, default=root)
+
+
+def same_weights(trace: Trace, ratio: Ratio) -> bool | None:
+    """Whether both sides come from one network with the same weights; None if that cannot be told."""
+    graph = trace.graph
+    trained = {n for n in graph.reach(ratio.new) if trace.parameter(n).consumed}
+    if not trained or not trained <= depends(graph, ratio.old):
+        return None
+    start, end = forward_start(graph, ratio.old), ratio.op.id
+    return not any(start <= s.serial < end and trained & set(s.consumed) for s in trace.steps)
+
+
+def batch(graph: Graph, root: int) -> frozenset[int]:
+    """The data behind a value: which tensors were looked at, whatever rows of them."""
+    found: set[int] = set()
+    stack, seen = [root], {root}
+    while stack:
+        op = graph.ops.get(stack.pop())
+        if op is None:
+            continue
+        if not op.inputs and op.parameter is None and op.kind in (Kind.INPUT, Kind.COPY):
+            found.add(op.id)
+        rows = op.name in ("__getitem__", "index_select", "take")
+        for operand in op.inputs:
+            if operand.op not in seen and not (operand.selector and rows):
+                seen.add(operand.op)
+                stack.append(operand.op)
+    return frozenset(found)
+
+
+def stepped_between(trace: Trace, earlier: Ratio, later: Ratio) -> bool:
+    trained = trace.graph.reach(later.new)
+    return any(earlier.op.id <= s.serial < later.op.id and trained & set(s.consumed) for s in trace.steps)
+
+
+def by_place(found: list[Ratio]) -> Iterator[list[Ratio]]:
+    """Evaluations of one ratio expression, in order."""
+    places: dict[object, list[Ratio]] = {}
+    for ratio in found:
+        places.setdefault(ratio.op.site, []).append(ratio)
+    yield from places.values()
