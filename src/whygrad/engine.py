@@ -19,7 +19,7 @@ def diagnose(trace: Trace, config: Config = Config()) -> list[Finding]:
             trace.limits.append(f"rule {rule.code} failed ({type(error).__name__}: {error})")
     for finding in findings:
         finding.suppressed = finding.code in config.ignore
-    findings += suppression.apply(findings, touched(trace), rules())
+    findings += suppression.apply(findings, trace.files(), rules())
     findings += [suppression.unknown_code(code, Site(config.file, 1), "`ignore`") for code in config.unknown]
     return sorted(findings, key=_order)
 
@@ -28,11 +28,3 @@ def _order(finding: Finding) -> tuple[bool, int, str, int, str]:
     site = finding.site
     place = (site.file, site.line) if site is not None else ("", 0)
     return (finding.suppressed, SEVERITIES.index(finding.severity), *place, finding.code)
-
-
-def touched(trace: Trace) -> set[str]:
-    """The user's files that took part."""
-    sites = [op.site for op in trace.graph.ops.values()]
-    sites += [backward.site for backward in trace.backwards]
-    sites += [optimizer.site for optimizer in trace.optimizers]
-    return {site.file for site in sites if site is not None}

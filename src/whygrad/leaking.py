@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from whygrad import wording
 from whygrad.finding import Label
+from whygrad.source import expressions
+from whygrad.source.discarding import useless
 from whygrad.trace import Op, Site, Trace
 from whygrad.trace.anatomy import layer
 from whygrad.trace.leaks import Leak
@@ -16,6 +19,8 @@ def merged(leaks: Iterable[Leak]) -> list[Leak]:
     out: dict[object, Leak] = {}
     for leak in leaks:
         site = leak.op.site
+        if _bare_detach(leak):
+            continue  # The statement that was to cut it has no effect: WG208 says so.
         place = (site.file, site.line) if site is not None else None
         kept = out.get(place)
         if kept is None:
@@ -24,6 +29,16 @@ def merged(leaks: Iterable[Leak]) -> list[Leak]:
             kept.parameters |= leak.parameters
             kept.optimizers += [o for o in leak.optimizers if o not in kept.optimizers]
     return list(out.values())
+
+
+def _bare_detach(leak: Leak) -> bool:
+    for site in (leak.op.site, leak.source.site):
+        if site is not None:
+            written = f"{expressions.text(site)} {' '.join(expressions.targets(site))}"
+            for found in useless(site.file):
+                if found.how == "detach" and re.search(rf"\b{re.escape(found.what)}\b", written):
+                    return True
+    return False
 
 
 def labels(trace: Trace, leak: Leak, entering: str) -> list[Label]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import depends, tops
+from whygrad.trace.anatomy import PRODUCTS, SHAPING, depends, tops
 from whygrad.trace.errors import Error, errors
-from whygrad.trace.graph import Op
+from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward, Copy
 from whygrad.trace.losses import latest
+from whygrad.trace.ratios import Ratio, ratios
 from whygrad.trace.trace import Trace
 
 
@@ -42,6 +43,7 @@ def lagging(trace: Trace) -> list[Lagging]:
     graph = trace.graph
     out: dict[frozenset[int], Lagging] = {}
     trained = {p.id for p in trace.parameters if p.consumed}
+    started = min((s.order for s in trace.steps), default=0)
     for backward in latest(trace):
         assert backward.root is not None
         for error in errors(graph, backward.root):
@@ -53,7 +55,7 @@ def lagging(trace: Trace) -> list[Lagging]:
                 follows = still and all(_same_shape(trace, n, error.predicts(graph)) for n in still)
                 layers = tops(graph, summand.op, gradient=False)
                 if follows and layers and len(still) * 2 > len(behind):
-                    copy = next((c for c in reversed(trace.copies) if c.into & still), None)
+                    copy = next((c for c in reversed(trace.copies) if c.into & still and c.order > started), None)
                     out.setdefault(still, Lagging(backward, error, still, graph[summand.op], copy))
     return list(out.values())
 
@@ -61,3 +63,52 @@ def lagging(trace: Trace) -> list[Lagging]:
 def _same_shape(trace: Trace, number: int, online: frozenset[int]) -> bool:
     shape = trace.parameter(number).shape
     return any(trace.parameter(n).shape == shape for n in online) or bool(trace.parameter(number).derived_from)
+
+
+@dataclass(slots=True)
+class Behaviour:
+    """A copy of the policy that acts, and what of it stands still."""
+
+    stale: frozenset[int]
+    policy: frozenset[int]
+    forward: Op
+    use: Op
+    copy: Copy | None
+    partly: bool
+
+
+def stale_behaviour(trace: Trace) -> list[Behaviour]:
+    """Copies of the trained policy on the old side of a ratio that nothing refreshes."""
+    graph = trace.graph
+    out: dict[frozenset[int], Behaviour] = {}
+    started = min((s.order for s in trace.steps), default=0)
+    for ratio in ratios(trace):
+        policy = frozenset(n for n in graph.reach(ratio.new) if trace.parameter(n).consumed)
+        behind = depends(graph, ratio.old) - policy
+        stale = frozenset(n for n in behind if trace.parameter(n).moved is False and _copy_of(trace, n, policy))
+        if not stale or not policy or not _weighed(graph, ratio):
+            continue
+        copy = next((c for c in reversed(trace.copies) if c.into & behind and c.order > started), None)
+        partly = any(trace.parameter(n).moved for n in behind) or (copy is not None and not copy.into & stale)
+        out[stale] = Behaviour(stale, policy, graph[ratio.old], ratio.op, copy, partly)
+    return list(out.values())
+
+
+def _copy_of(trace: Trace, number: int, policy: frozenset[int]) -> bool:
+    """Made as a copy of a trained parameter, directly or by way of others."""
+    queue, seen = [number], {number}
+    while queue:
+        for source in trace.parameter(queue.pop()).derived_from:
+            if source in policy:
+                return True
+            if source not in seen:
+                seen.add(source)
+                queue.append(source)
+    written = {n for c in trace.copies if number in c.into for n in c.sources}
+    return bool(written & policy)
+
+
+def _weighed(graph: Graph, ratio: Ratio) -> bool:
+    """The ratio weighs something, as in a surrogate; a KL estimate adds it instead."""
+    users = [op for op in graph.ops.values() if any(i.op == ratio.op.id for i in op.inputs)]
+    return any(op.name in PRODUCTS or op.name in SHAPING or op.name in ("min", "minimum") for op in users)

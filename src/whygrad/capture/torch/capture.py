@@ -124,6 +124,7 @@ class Capture:
         """End the watching; of PyTorch's errors only the one that escaped counts."""
         self.detach()
         try:
+            self._look(self.protocol.updates)
             return assemble(self, escaped)
         except Exception as error:
             self.guard.fail(error, "assembling")

@@ -1,0 +1,102 @@
+"""A target network stays at its first values while the online network trains.
+
+The copy is never made, copies the network onto itself, or takes its values from the wrong place. The online
+network is then fitted to the values of a random network, plus one reward.
+
+Copy the online network into the target every so many updates, or a little at each (Polyak).
+
+```python bad
+import copy
+import torch
+
+q_net = torch.nn.Linear(4, 2)
+target_net = copy.deepcopy(q_net)
+optimizer = torch.optim.SGD(q_net.parameters(), lr=0.01)
+for _ in range(40):
+    obs, next_obs, reward = torch.randn(8, 4), torch.randn(8, 4), torch.randn(8)
+    with torch.no_grad():
+        target = reward + 0.99 * target_net(next_obs).max(1).values
+    loss = torch.nn.functional.mse_loss(q_net(obs)[:, 0], target)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    target_net.load_state_dict(target_net.state_dict())  # WG308
+```
+
+```python good
+import copy
+import torch
+
+q_net = torch.nn.Linear(4, 2)
+target_net = copy.deepcopy(q_net)
+optimizer = torch.optim.SGD(q_net.parameters(), lr=0.01)
+for _ in range(40):
+    obs, next_obs, reward = torch.randn(8, 4), torch.randn(8, 4), torch.randn(8)
+    with torch.no_grad():
+        target = reward + 0.99 * target_net(next_obs).max(1).values
+    loss = torch.nn.functional.mse_loss(q_net(obs)[:, 0], target)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    target_net.load_state_dict(q_net.state_dict())
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whygrad import leaking, wording
+from whygrad.finding import Finding, Label
+from whygrad.source.storing import refreshes
+from whygrad.trace import Trace
+from whygrad.trace.refreshing import Lagging, lagging
+
+CODE = "WG308"
+NAME = "target-never-updated"
+ENOUGH = 20
+"""Updates before a target that never moved is one that never will."""
+
+
+def check(trace: Trace) -> Iterator[Finding]:
+    for case in lagging(trace):
+        if trace.weights_seen >= ENOUGH and trace.roles.get(wording.whom(trace, case.parameters)) != "reference":
+            yield _finding(trace, case)
+
+
+def _finding(trace: Trace, case: Lagging) -> Finding:
+    who = wording.whom(trace, case.parameters)
+    online = wording.whom(trace, case.error.predicts(trace.graph))
+    forward = leaking.outside(trace, case.forward)
+    labels = []
+    waiting = None
+    if case.copy is not None:
+        site = case.copy.site
+        here = "writes its own values back" if case.copy.itself else "leaves it as it was"
+        if forward is not None:
+            labels.append(Label(forward, "its values enter the target here"))
+        why = "the copy runs, and what it writes is what was there already."
+        fix = f"copy from {online}"
+    else:
+        site, here = forward, "enters the target, and nothing ever refreshes it"
+        name = who.split(" ")[0].rsplit(".", 1)[-1]
+        waiting = refreshes(sorted(trace.files()), name)
+        if waiting is not None:
+            labels.append(Label(waiting, "did not run, or not since training began"))
+        why = "no statement that copies values into it has run since training began."
+        fix = f"copy {online} into {who} every so many updates, or blend a little at each"
+    return Finding(
+        CODE,
+        NAME,
+        "warning" if waiting is not None else "error",
+        f"{who} never {wording.verb(trace, case.parameters, 'changes', 'change')}: {online} is fitted to first values",
+        site,
+        here,
+        labels,
+        why,
+        f"unchanged up to update {trace.weights_seen} of {trace.updates} (relative tolerance 1e-5), while {online} is "
+        "stepped",
+        fix,
+        parameters=trace.names(case.parameters),
+        evidence={"updates": trace.weights_seen, "copied": case.copy is not None},
+    )

@@ -1,0 +1,96 @@
+"""The probability ratio is not one although the policy has not moved since the rollout.
+
+Before the first step on a new batch, the old and the new log-probabilities come from the same weights, so
+`exp(new - old)` must be exactly one. If it is not, the two sides are computed differently: other inputs
+(masks, positions, normalisation, hidden states), another temperature, dropout, a different action.
+
+Feed both sides the same inputs, in the same mode, and compare them once before training.
+
+```python bad
+import torch
+
+policy = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(policy.parameters(), lr=0.01)
+for _ in range(3):
+    obs, advantage = torch.randn(8, 4), torch.randn(8)
+    with torch.no_grad():
+        old_log_prob = torch.log_softmax(policy(obs) / 0.7, -1)[:, 0]
+    log_prob = torch.log_softmax(policy(obs), -1)[:, 0]
+    ratio = torch.exp(log_prob - old_log_prob)  # WG310
+    loss = -(ratio * advantage).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+```
+
+```python good
+import torch
+
+policy = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(policy.parameters(), lr=0.01)
+for _ in range(3):
+    obs, advantage = torch.randn(8, 4), torch.randn(8)
+    with torch.no_grad():
+        old_log_prob = torch.log_softmax(policy(obs), -1)[:, 0]
+    for _ in range(2):
+        log_prob = torch.log_softmax(policy(obs), -1)[:, 0]
+        ratio = torch.exp(log_prob - old_log_prob)
+        loss = -(ratio * advantage).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whygrad import leaking, wording
+from whygrad.finding import Finding, Label
+from whygrad.trace import Trace
+from whygrad.trace.modes import mismatch, modes
+from whygrad.trace.ratios import Ratio, by_place, ratios, same_weights
+
+CODE = "WG310"
+NAME = "ratio-not-one"
+EXACT = {"float64": 1e-4, "float32": 1e-3}
+COARSE = 5e-2
+"""Half precision: two forwards of different shape differ by about this much."""
+
+
+def check(trace: Trace) -> Iterator[Finding]:
+    for evaluations in by_place(ratios(trace)):
+        first = [r for r in evaluations if r.op.spread is not None and same_weights(trace, r)]
+        off = [r for r in first if r.op.spread is not None and r.op.spread > EXACT.get(r.op.dtype, COARSE)]
+        if off and len(off) == len(first) and not mismatch(trace.graph, off[-1].new, off[-1].old):
+            yield _finding(trace, off)
+
+
+def _finding(trace: Trace, off: list[Ratio]) -> Finding:
+    ratio = off[-1]
+    who = wording.whom(trace, trace.graph.reach(ratio.new))
+    worst = max(r.op.spread or 0.0 for r in off)
+    random = modes(trace.graph, ratio.new).get("dropout") is True
+    old, new = (leaking.outside(trace, trace.graph[n]) for n in (ratio.old, ratio.new))
+    labels = [
+        Label(site, text)
+        for site, text in ((old, "the old side, from the same weights"), (new, "the new side"))
+        if site is not None and ratio.op.site is not None and site.line != ratio.op.site.line
+    ]
+    return Finding(
+        CODE,
+        NAME,
+        "error",
+        f"the ratio starts {worst:.3g} away from 1 although {who} has not moved since the rollout",
+        ratio.op.site,
+        "must be exactly 1 here, before the first step on this batch",
+        labels,
+        "dropout draws another mask for each side."
+        if random
+        else "both sides come from the same weights, so their inputs or the way they are computed differ.",
+        f"largest |ratio - 1| before the first step on a batch, {len(off)} of {len(off)} times: {worst:.3g}",
+        "compute both sides by the same code with the same inputs (masks, positions, states, temperature, mode)",
+        parameters=trace.names(trace.graph.reach(ratio.new)),
+        evidence={"distance": worst, "batches": len(off)},
+    )

@@ -1,0 +1,94 @@
+"""The probability ratio never leaves one, although the same batch is used for several steps.
+
+The old log-probabilities are recomputed with the current weights for every minibatch (or are the current
+ones, detached), so the ratio compares the policy with itself. Clipping never acts and every epoch is a plain
+policy gradient on stale data. With one update per batch that is fine, and silent here.
+
+Compute the old log-probabilities once, when the batch is collected, and store them.
+
+```python bad
+import torch
+
+policy = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(policy.parameters(), lr=0.01)
+for _ in range(3):
+    obs, advantage = torch.randn(8, 4), torch.randn(8)
+    for _ in range(3):
+        log_prob = torch.log_softmax(policy(obs), -1)[:, 0]
+        old_log_prob = log_prob.detach()  # WG311
+        ratio = torch.exp(log_prob - old_log_prob)
+        loss = -torch.min(ratio * advantage, ratio.clamp(0.8, 1.2) * advantage).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+```
+
+```python good
+import torch
+
+policy = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(policy.parameters(), lr=0.01)
+for _ in range(3):
+    obs, advantage = torch.randn(8, 4), torch.randn(8)
+    with torch.no_grad():
+        old_log_prob = torch.log_softmax(policy(obs), -1)[:, 0]
+    for _ in range(3):
+        log_prob = torch.log_softmax(policy(obs), -1)[:, 0]
+        ratio = torch.exp(log_prob - old_log_prob)
+        loss = -torch.min(ratio * advantage, ratio.clamp(0.8, 1.2) * advantage).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from whygrad import wording
+from whygrad.finding import Finding, Label
+from whygrad.trace import Trace
+from whygrad.trace.ratios import Ratio, batch, by_place, ratios, stepped_between
+
+CODE = "WG311"
+NAME = "ratio-always-one"
+ROUNDING = 1e-5
+
+
+def check(trace: Trace) -> Iterator[Finding]:
+    for evaluations in by_place(ratios(trace)):
+        known = [r for r in evaluations if r.op.spread is not None and not r.attached]
+        if not known or any((r.op.spread or 0.0) > ROUNDING for r in known):
+            continue
+        again = [
+            later
+            for earlier, later in pairwise(known)
+            if stepped_between(trace, earlier, later)
+            and batch(trace.graph, earlier.new) == batch(trace.graph, later.new) != frozenset()
+        ]
+        if again:
+            yield _finding(trace, known, again)
+
+
+def _finding(trace: Trace, known: list[Ratio], again: list[Ratio]) -> Finding:
+    ratio = again[-1]
+    old = trace.graph[ratio.old]
+    who = wording.whom(trace, trace.graph.reach(ratio.new))
+    labels = [Label(ratio.op.site, "exactly 1 every time")] if ratio.op.site not in (None, old.site) else []
+    return Finding(
+        CODE,
+        NAME,
+        "error",
+        f"the ratio of {who} is 1 at every update of one batch: the old log-probability is always the current one",
+        old.site,
+        "computed anew for each minibatch, with the weights of the moment",
+        [label for label in labels if label.site is not None],
+        "after the first step on a batch the policy differs from the one that acted; a ratio that stays at 1 compares "
+        "it with itself, so clipping never limits anything.",
+        f"{len(known)} evaluations, {len(again)} of them after a step on the same batch, all within {ROUNDING:g} of 1",
+        "compute it once when the batch is collected, under torch.no_grad(), and store it with the batch",
+        parameters=trace.names(trace.graph.reach(ratio.new)),
+        evidence={"evaluations": len(known), "after_a_step": len(again)},
+    )

@@ -1,0 +1,101 @@
+"""The statement that puts a value under a name, read from the source."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from whygrad.source import expressions, files
+from whygrad.source.feeding import STORING
+from whygrad.trace.site import Site
+
+
+def stored(files_: list[str], holder: str) -> Site | None:
+    """Where `memory.items[]['action']` or `self.hidden` gets what it holds; outside `__init__` if anywhere."""
+    base = holder.split("[", 1)[0]
+    name, inside = base.rsplit(".", 1)[-1], "[" in holder
+    for file in files_:
+        module = files.tree(file)
+        found = list(_statements(module, name, inside)) if module is not None else []
+        if found:
+            _, node = min(found, key=lambda f: f[0])
+            return Site(*expressions.span(file, node))
+    return None
+
+
+def _statements(module: ast.Module, name: str, inside: bool) -> Iterator[tuple[bool, ast.AST]]:
+    """Statements that store under the name, each with whether it only sets things up."""
+    for function in _scopes(module):
+        setup = getattr(function, "name", "") == "__init__"
+        for node in _own(function):
+            if inside and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                if node.func.attr in STORING and _last(node.func.value) == name:
+                    yield setup, node
+            elif isinstance(node, ast.Assign):
+                if not isinstance(node.value, ast.Constant) and any(_into(t, name, inside) for t in node.targets):
+                    yield setup, node
+            elif isinstance(node, ast.AugAssign) and _last(node.target) == name:
+                yield setup, node
+
+
+def _into(target: ast.expr, name: str, inside: bool) -> bool:
+    parts = target.elts if isinstance(target, ast.Tuple) else [target]
+    subscripts = [part.value for part in parts if isinstance(part, ast.Subscript)]
+    return any(_last(part) == name for part in (subscripts if inside else [*parts, *subscripts]))
+
+
+def _scopes(module: ast.Module) -> Iterator[ast.AST]:
+    yield module
+    for node in ast.walk(module):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node
+
+
+def _own(scope: ast.AST) -> Iterator[ast.AST]:
+    """Nodes of a scope, those of functions inside it left out."""
+    stack = list(ast.iter_child_nodes(scope))
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            stack.extend(ast.iter_child_nodes(node))
+
+
+def _last(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def refreshes(files_: list[str], name: str) -> Site | None:
+    """A call that would load new values into the network of this name."""
+    for file in files_:
+        module = files.tree(file)
+        for node in ast.walk(module) if module is not None else ():
+            called = node.func if isinstance(node, ast.Call) else None
+            if isinstance(called, ast.Attribute) and called.attr == "load_state_dict" and _last(called.value) == name:
+                return Site(*expressions.span(file, node))
+    return None
+
+
+def assigned(files_: list[str], name: str) -> Site | None:
+    """Where a name or attribute gets its value: the right-hand side that belongs to it."""
+    for file in files_:
+        module = files.tree(file)
+        for node in ast.walk(module) if module is not None else ():
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    value = _matching(target, node.value, name)
+                    if value is not None:
+                        return Site(*expressions.span(file, value))
+    return None
+
+
+def _matching(target: ast.expr, value: ast.expr, name: str) -> ast.expr | None:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts):
+            for part, item in zip(target.elts, value.elts, strict=True):
+                if _last(part) == name:
+                    return item
+        return value if any(_last(part) == name for part in target.elts) else None
+    return value if _last(target) == name else None

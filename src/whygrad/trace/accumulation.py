@@ -1,0 +1,96 @@
+"""Several backwards of one loss in one step, and by what each is divided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whygrad.trace.anatomy import SHAPING, head
+from whygrad.trace.graph import Graph, Op
+from whygrad.trace.ledger import Backward, Step
+from whygrad.trace.trace import Trace
+
+MEANS = frozenset(
+    {"mean", "mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "cross_entropy", "nll_loss", "kl_div"}
+    | {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
+)
+DIVISIONS = frozenset({"div", "true_divide", "__truediv__", "div_", "__itruediv__"})
+OFTEN = 2
+
+
+@dataclass(slots=True)
+class Accumulation:
+    """One loss, summed over micro-batches."""
+
+    backward: Backward
+    step: Step
+    count: int
+    steps: int
+    parameters: frozenset[int]
+    divided_by: float
+    """The Python number that the whole loss is divided by."""
+    total: Op | None
+    """A division by something that all the micro-batches share."""
+    undivided: bool
+    """A mean over its own micro-batch that nothing divides."""
+
+    @property
+    def shared_total(self) -> bool:
+        return self.total is not None
+
+
+def accumulations(trace: Trace) -> list[Accumulation]:
+    by_id = {b.id: b for b in trace.rooted}
+    groups: dict[object, list[tuple[Step, list[Backward]]]] = {}
+    for step in trace.steps:
+        ids = sorted({i for found in step.consumed.values() for i in found})
+        losses: dict[object, list[Backward]] = {}
+        for backward in (by_id[i] for i in ids if i in by_id):
+            losses.setdefault((backward.site, backward.made), []).append(backward)
+        for loss, backwards in losses.items():
+            if len(backwards) > 1 and not step.closure:
+                groups.setdefault((loss, step.optimizer), []).append((step, backwards))
+    found = (_accumulation(trace, group) for group in groups.values())
+    return [case for case in found if case is not None]
+
+
+def _accumulation(trace: Trace, group: list[tuple[Step, list[Backward]]]) -> Accumulation | None:
+    step, backwards = group[-1]
+    graph, backward = trace.graph, backwards[-1]
+    count = max(len(set(ids)) for ids in step.consumed.values())
+    assert backward.root is not None
+    divided = _divisor(graph, backward.root)
+    total = _shared_total(graph, backwards)
+    by_hand = any(c.how == "hand" and c.present.intersection(step.consumed) for c in trace.clips)
+    mean = any(op.name in MEANS for op in head(graph, backward.root))
+    undivided = divided == 1.0 and total is None and not by_hand and mean and not step.assigned
+    return Accumulation(backward, step, count, len(group), frozenset(step.consumed), divided, total, undivided)
+
+
+def _divisor(graph: Graph, root: int) -> float:
+    """What the loss as a whole is divided by."""
+    divisor = 1.0
+    op: Op | None = graph[root]
+    while op is not None:
+        carrying = [i.op for i in op.inputs if op.passes(i) and not i.selector]
+        if op.name in DIVISIONS and op.scalar:
+            divisor *= op.scalar
+        elif op.name in ("mul", "__rmul__", "mul_", "__imul__") and op.scalar:
+            divisor /= op.scalar
+        elif op.name not in SHAPING:
+            break
+        op = graph.ops.get(carrying[0]) if len(carrying) == 1 else None
+    return divisor
+
+
+def _shared_total(graph: Graph, backwards: list[Backward]) -> Op | None:
+    """A division whose divisor was computed once for all the micro-batches."""
+    divisors: list[dict[int, Op]] = []
+    for backward in backwards:
+        assert backward.root is not None
+        found: dict[int, Op] = {}
+        for op in head(graph, backward.root):
+            if op.name in DIVISIONS and len(op.inputs) == 2 and not op.passes(op.inputs[1]):
+                found[op.inputs[1].op] = op
+        divisors.append(found)
+    common = set(divisors[0]).intersection(*divisors[1:])
+    return divisors[-1][min(common)] if common else None

@@ -1,0 +1,62 @@
+"""Graphs that reach back over an update: a value of an earlier one is still connected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whygrad.trace.graph import Op
+from whygrad.trace.ledger import Backward
+from whygrad.trace.trace import Trace
+
+
+@dataclass(slots=True)
+class Carried:
+    """A loss whose gradient runs into what an earlier update made."""
+
+    backward: Backward
+    op: Op
+    """The value that was kept."""
+    user: Op
+    """The operation of the later update that took it in."""
+
+
+def carried(trace: Trace) -> list[Carried]:
+    out: dict[object, Carried] = {}
+    for backward in trace.rooted:
+        boundary = _previous_update(trace, backward)
+        if boundary is None:
+            continue
+        found = _crossing(trace, backward, boundary)
+        if found is not None:
+            out.setdefault(found.op.site, found)
+    return list(out.values())
+
+
+def _previous_update(trace: Trace, backward: Backward) -> int | None:
+    """The shadow graph's size when the latest step after an earlier backward of this loss was made."""
+    earlier = [b for b in trace.backwards if b.order < backward.order and b.site == backward.site]
+    if not earlier:
+        return None
+    first = earlier[-1].order
+    steps = [s for s in trace.steps if first < s.order < backward.order]
+    return steps[0].serial if steps else None
+
+
+def _crossing(trace: Trace, backward: Backward, boundary: int) -> Carried | None:
+    """The newest old value in the graph that the update makes anew each time: a state, a buffer, a running sum."""
+    assert backward.root is not None
+    graph = trace.graph
+    carriers = graph.carriers(backward.root)
+    fresh = {graph[n].site for n in carriers if n > boundary and graph[n].parameter is None}
+    crossings = []
+    for number in carriers:
+        op = graph[number]
+        if number <= boundary or op.parameter is not None:
+            continue
+        for operand in op.inputs:
+            old = graph.ops.get(operand.op)
+            if old is None or old.id > boundary or old.parameter is not None or not op.passes(operand):
+                continue
+            if old.inputs and old.site is not None and old.site in fresh:
+                crossings.append(Carried(backward, old, op))
+    return max(crossings, key=lambda c: c.op.id, default=None)
