@@ -11,6 +11,7 @@ from whygrad.catalogue import NAMES
 
 FAIL_ON = ("error", "warning", "never")
 TRACE = ("always", "auto", "off")
+ROLES = ("online", "target", "actor", "critic", "temperature", "reference")
 MOST_UPDATES = 1_000_000
 
 
@@ -26,6 +27,8 @@ class Config:
     fail_on: str = "error"
     updates: int = 5
     trace: str = "auto"
+    roles: tuple[tuple[str, str], ...] = ()
+    """Module name and role, where the user states it."""
     unknown: tuple[str, ...] = ()
     """Codes in `ignore` that do not exist."""
     file: str = ""
@@ -61,7 +64,7 @@ def parse(table: Any, file: str) -> Config:
     """Check every key; a mistyped one is an error, not silence."""
     if not isinstance(table, dict):
         raise ConfigError(f"{file}: [tool.whygrad] must be a table")
-    known = {"ignore", "fail-on", "updates", "trace"}
+    known = {"ignore", "fail-on", "updates", "trace", "roles"}
     for key in table:
         if key not in known:
             raise ConfigError(f"{file}: unknown key {key!r} in [tool.whygrad]; known: {', '.join(sorted(known))}")
@@ -76,9 +79,19 @@ def parse(table: Any, file: str) -> Config:
         _choice(table, "fail-on", FAIL_ON, "error", file),
         updates,
         _choice(table, "trace", TRACE, "auto", file),
+        _roles(table.get("roles", {}), file),
         tuple(code for code in ignore if code not in NAMES),
         file,
     )
+
+
+def _roles(table: Any, file: str) -> tuple[tuple[str, str], ...]:
+    if not isinstance(table, dict):
+        raise ConfigError(f"{file}: [tool.whygrad.roles] must be a table of module names and roles")
+    for name, role in table.items():
+        if role not in ROLES:
+            raise ConfigError(f"{file}: the role of {name} must be one of {', '.join(ROLES)}, not {role!r}")
+    return tuple(table.items())
 
 
 def _choice(table: dict[str, Any], key: str, allowed: tuple[str, ...], default: str, file: str) -> str:

@@ -11,6 +11,7 @@ from whygrad.trace import Site, Trace
 
 def diagnose(trace: Trace, config: Config = Config()) -> list[Finding]:
     """Every finding of every rule, suppressed ones included, the most important first."""
+    trace.roles = dict(config.roles)
     findings: list[Finding] = []
     for rule in rules().values():
         try:
@@ -19,7 +20,7 @@ def diagnose(trace: Trace, config: Config = Config()) -> list[Finding]:
             trace.limits.append(f"rule {rule.code} failed ({type(error).__name__}: {error})")
     for finding in findings:
         finding.suppressed = finding.code in config.ignore
-    findings += suppression.apply(findings, trace.files(), rules())
+    findings += suppression.apply(findings, trace.files, rules())
     findings += [suppression.unknown_code(code, Site(config.file, 1), "`ignore`") for code in config.unknown]
     return sorted(findings, key=_order)
 

@@ -68,13 +68,20 @@ def outside(trace: Trace, op: Op) -> Site | None:
     """The line on which a network's output is used first, outside the network's own forward."""
     graph = trace.graph
     current = op
+    while layer(graph, current) or (current.site is not None and current.site.function.endswith("forward")):
+        users = [found for found in graph.ops.values() if any(i.op == current.id for i in found.inputs)]
+        if not users:
+            return current.site
+        current = min(users, key=lambda found: found.id)
+        if not layer(graph, current) and not (current.site and current.site.function.endswith("forward")):
+            return current.site
     while True:
         behind = [found for operand, found in graph.operands(current) if not operand.selector and found.site]
         inner = [found for found in behind if layer(graph, found)]
         if inner or not behind:
             return current.site
         later = max(behind, key=lambda found: found.id)
-        if later.site is not None and later.site.function == "forward":
+        if later.site is not None and later.site.function.endswith("forward"):
             return current.site
         current = later
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from whygrad.cli.output import Voice
-from whygrad.report import json
+from whygrad.report import json, table
 
 LAST = Path(".whygrad") / "last.json"
 
@@ -20,6 +20,7 @@ def add(commands: Any) -> None:
         description="Render a stored report on stdout. Without FILE: the last run in this folder.",
     )
     command.add_argument("file", metavar="FILE", nargs="?", type=Path, default=LAST, help=f"default: {LAST}")
+    command.add_argument("--matrix", action="store_true", help="show who trains whom in full: terms, shares, angles")
     add_format(command)
     command.set_defaults(main=main)
 
@@ -34,5 +35,8 @@ def main(options: argparse.Namespace) -> int:
         report = json.load(options.file)
     except json.ReportError as error:
         return Voice(sys.stderr).complain(str(error))
+    if options.matrix:
+        Voice(sys.stdout).say("\n".join(line.plain for line in table.whole(report)) + "\n")
+        return 0
     Voice(sys.stdout).report(report, options.format, options.color)
     return 1 if report.worst() == "error" else 0

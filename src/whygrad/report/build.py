@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 
 from whygrad import wording
 from whygrad.finding import Finding
-from whygrad.report.model import LossRow, ParameterRow, Report
+from whygrad.report.model import LossRow, MatrixCell, MatrixRow, ParameterRow, Report
 from whygrad.source import expressions, files
 from whygrad.trace import Backward, Trace
 from whygrad.trace.consumption import consumers
+from whygrad.trace.grouping import modules
+from whygrad.trace.matrix import Cell, matrix
 from whygrad.trace.membership import PERSISTENT
+from whygrad.trace.roles import roles
 from whygrad.trace.terms import terms
 
 MOST_LOSSES = 12
@@ -21,6 +25,8 @@ def build(trace: Trace, findings: list[Finding]) -> Report:
         findings,
         _parameters(trace),
         _losses(trace),
+        _matrix(trace),
+        roles(trace),
         trace.updates,
         trace.backward_calls,
         limits=list(trace.limits),
@@ -66,7 +72,7 @@ def _losses(trace: Trace) -> list[LossRow]:
 
 def _loss(trace: Trace, backward: Backward) -> LossRow:
     op = trace.graph.ops.get(backward.root) if backward.root is not None else None
-    members = _modules(trace)
+    members = modules(trace)
     trains: dict[str, str] = {}
     others: dict[str, str] = {}
     for module, numbers in members.items():
@@ -92,12 +98,24 @@ def _loss(trace: Trace, backward: Backward) -> LossRow:
     )
 
 
-def _modules(trace: Trace) -> dict[str, list[int]]:
-    out: dict[str, list[int]] = {}
-    for parameter in trace.parameters:
-        if parameter.used or parameter.id in trace.holders:
-            out.setdefault(parameter.module, []).append(parameter.id)
-    return out
+def _matrix(trace: Trace) -> list[MatrixRow]:
+    rows = matrix(trace)
+    names = {row.key: expressions.name(row.term) for row in rows if row.term is not None}
+    return [
+        MatrixRow(
+            row.loss,
+            expressions.name(row.term),
+            row.term or row.site,
+            {module: _cell(cell) for module, cell in row.cells.items()},
+            {module: {names.get(k, k): v for k, v in found.items()} for module, found in row.cosines.items()},
+        )
+        for row in rows
+    ]
+
+
+def _cell(cell: Cell) -> MatrixCell:
+    discarded = [f"{os.path.basename(site.file)}:{site.line}" for site in cell.discarded_by]
+    return MatrixCell(cell.reached, cell.total, cell.norm, cell.share, cell.consumed_by, discarded)
 
 
 def _why_not(trace: Trace, numbers: list[int]) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
 
 from whygrad.finding import SEVERITIES, Finding, Label
 from whygrad.report.concise import concise
-from whygrad.report.model import VERSION, LossRow, ParameterRow, Report
+from whygrad.report.model import VERSION, LossRow, MatrixCell, MatrixRow, ParameterRow, Report
 from whygrad.report.text import plain
 from whygrad.trace import Site
 
@@ -52,6 +53,17 @@ def to_dict(report: Report) -> dict[str, Any]:
             }
             for row in report.losses
         ],
+        "matrix": [
+            {
+                "loss": row.loss,
+                "term": row.term,
+                "span": span(row.site),
+                "cells": {module: dataclasses.asdict(cell) for module, cell in row.cells.items()},
+                "cosines": row.cosines,
+            }
+            for row in report.matrix
+        ],
+        "roles": report.roles,
         "limits": report.limits,
         "source": {file: {str(n): text for n, text in rows.items()} for file, rows in report.source.items()},
     }
@@ -134,6 +146,17 @@ def _report(data: dict[str, Any]) -> Report:
             )
             for row in data["losses"]
         ],
+        [
+            MatrixRow(
+                row["loss"],
+                row["term"],
+                _site(row["span"]),
+                {module: MatrixCell(**cell) for module, cell in row["cells"].items()},
+                row["cosines"],
+            )
+            for row in data["matrix"]
+        ],
+        data["roles"],
         data["updates"],
         data["backward_calls"],
         data["script"],

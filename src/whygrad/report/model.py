@@ -35,6 +35,32 @@ class LossRow:
     terms: list[str] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class MatrixCell:
+    """What one term of a loss does to one module."""
+
+    reached: int
+    total: int
+    norm: float | None
+    share: float | None
+    """Part of the module's gradient that this term makes, by norm."""
+    consumed_by: list[str]
+    discarded_by: list[str]
+
+
+@dataclass(slots=True)
+class MatrixRow:
+    """A term of a loss against all modules it reaches."""
+
+    loss: str
+    term: str
+    """As written; empty when the loss is not a sum."""
+    site: Site | None
+    cells: dict[str, MatrixCell] = field(default_factory=dict)
+    cosines: dict[str, dict[str, float]] = field(default_factory=dict)
+    """By module and other term: 1 pulls the same way, -1 against it."""
+
+
 class UnhealthyError(AssertionError):
     """Raised by `assert_healthy`; its text is the rendered report."""
 
@@ -46,6 +72,8 @@ class Report:
     findings: list[Finding] = field(default_factory=list)
     parameters: list[ParameterRow] = field(default_factory=list)
     losses: list[LossRow] = field(default_factory=list)
+    matrix: list[MatrixRow] = field(default_factory=list)
+    roles: dict[str, str] = field(default_factory=dict)
     updates: int = 0
     backward_calls: int = 0
     script: str = ""

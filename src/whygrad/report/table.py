@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
+import textwrap
 
 from rich.text import Text
 
-from whygrad.report.model import LossRow
+from whygrad.report.model import LossRow, MatrixCell, MatrixRow, Report
 
 MOST_ROWS = 6
+"""Lines of losses and terms: a healthy verdict fits on a screen that holds other things too."""
 HEAD = ("loss", "trains", "does not reach", "consumed by")
 
 
-def losses(rows: list[LossRow], width: int) -> list[Text]:
-    """One line per loss; columns as wide as they need to be."""
-    if not rows:
+def losses(report: Report, width: int) -> list[Text]:
+    """A line per loss and, under a sum, a line per term; columns as wide as they need to be."""
+    if not report.losses:
         return []
-    cells = [HEAD, *(_cells(row) for row in rows[:MOST_ROWS])]
+    rows = _rows(report)
+    cells = [HEAD, *rows[:MOST_ROWS]]
     widths = [max(len(row[i]) for row in cells) for i in range(len(HEAD))]
     while sum(widths) + 3 * len(widths) > width and max(widths) > 12:
         widest = widths.index(max(widths))
@@ -26,8 +29,39 @@ def losses(rows: list[LossRow], width: int) -> list[Text]:
         line = "  ".join(_fit(cell, w) for cell, w in zip(row, widths, strict=True)).rstrip()
         out.append(Text(line, "dim" if index == 0 else ""))
     if len(rows) > MOST_ROWS:
-        out.append(Text(f"and {len(rows) - MOST_ROWS} more losses", "dim"))
+        out.append(Text(f"and {len(rows) - MOST_ROWS} more rows: whygrad report --matrix", "dim"))
     return out
+
+
+def whole(report: Report) -> list[Text]:
+    """Every loss, term and module, with norms, shares, angles and who consumed or discarded it."""
+    out: list[Text] = []
+    for row in report.matrix:
+        place = f"{os.path.basename(row.site.file)}:{row.site.line}" if row.site is not None else ""
+        title = f"{row.loss}: {row.term}" if row.term else row.loss
+        out.append(Text.assemble((title, "bold"), f"  {place}"))
+        width = max((len(module) for module in row.cells), default=0)
+        out += [Text(f"  {module.ljust(width)}  {_detail(cell)}") for module, cell in row.cells.items()]
+        for module, angles in row.cosines.items():
+            said = ", ".join(f"{cosine:+.2f} with {other}" for other, cosine in angles.items())
+            out.append(Text(f"  {module.ljust(width)}  cosine {said}", "dim"))
+    return out
+
+
+def roles(found: dict[str, str], width: int) -> list[Text]:
+    if not found:
+        return []
+    said = "roles: " + ", ".join(f"{module} {role}" for module, role in found.items())
+    return [Text(textwrap.shorten(said, max(width, 100), placeholder=" …"), "dim")]
+
+
+def _rows(report: Report) -> list[tuple[str, str, str, str]]:
+    rows: list[tuple[str, str, str, str]] = []
+    for loss in report.losses:
+        rows.append(_cells(loss))
+        parts = [row for row in report.matrix if row.term and row.loss == loss.name and row.term in loss.terms]
+        rows += [_term(row) for row in parts]
+    return rows
 
 
 def _cells(row: LossRow) -> tuple[str, str, str, str]:
@@ -35,6 +69,28 @@ def _cells(row: LossRow) -> tuple[str, str, str, str]:
     trains = ", ".join(f"{module} {share}" for module, share in row.trains.items()) or "nothing"
     others = ", ".join(f"{module}: {reason}" for module, reason in row.not_reached.items())
     return f"{row.name}{place}", trains, others, ", ".join(row.consumed_by) or "nobody"
+
+
+def _term(row: MatrixRow) -> tuple[str, str, str, str]:
+    reached = [f"{module}{_share(cell)}" for module, cell in row.cells.items()]
+    return f"  {row.term}", ", ".join(reached) or "nothing", "", ""
+
+
+def _share(cell: MatrixCell) -> str:
+    return f" {cell.share:.0%}" if cell.share is not None else f" {cell.reached}/{cell.total}"
+
+
+def _detail(cell: MatrixCell) -> str:
+    said = [f"{cell.reached}/{cell.total}"]
+    if cell.norm is not None and cell.share is not None:
+        said.append(f"norm {cell.norm:.3g} ({cell.share:.1%})")
+    if cell.consumed_by:
+        said.append(f"consumed by {', '.join(cell.consumed_by)}")
+    elif cell.discarded_by:
+        said.append(f"discarded at {', '.join(cell.discarded_by)}")
+    else:
+        said.append("used by no step")
+    return ", ".join(said)
 
 
 def _fit(text: str, width: int) -> str:

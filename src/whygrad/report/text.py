@@ -11,7 +11,7 @@ from rich.text import Text
 from whygrad.finding import Finding
 from whygrad.report.model import Report
 from whygrad.report.snippet import snippet
-from whygrad.report.table import losses
+from whygrad.report.table import losses, roles
 
 COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 WIDTH = 100
@@ -82,7 +82,7 @@ def _healthy(report: Report, width: int) -> list[Text]:
     extra += f" {silenced} suppressed." if silenced else ""
     word = "update" if report.updates == 1 else "updates"
     first = f"whygrad: healthy. {report.updates} {word} watched, {trained} of {held} parameters trained.{extra}"
-    return [Text(first, "bold green"), *losses(report.losses, max(width, TABLE_WIDTH))]
+    return [Text(first, "bold green"), *losses(report, max(width, TABLE_WIDTH)), *roles(report.roles, width)]
 
 
 def _summary(report: Report) -> Text:

@@ -47,8 +47,9 @@ from collections.abc import Iterator
 from whygrad import leaking, wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Optimizer, Trace
-from whygrad.trace.leaks import Leak, attached_targets
-from whygrad.trace.refreshing import copied_only
+from whygrad.trace.leaks import Leak, attached_targets, consumed
+from whygrad.trace.losses import latest
+from whygrad.trace.refreshing import averages, copied_only
 
 CODE = "WG202"
 NAME = "target-net-trained"
@@ -62,8 +63,24 @@ def check(trace: Trace) -> Iterator[Finding]:
             for optimizer in leak.optimizers:
                 entry = found.setdefault(optimizer.id, (optimizer, leak, set()))
                 entry[2].update(leak.parameters.intersection(optimizer.parameters))
+    for leak in _averaged(trace):
+        for optimizer in leak.optimizers:
+            found.setdefault(optimizer.id, (optimizer, leak, set()))[2].update(leak.parameters)
     for optimizer, leak, parameters in found.values():
         yield _finding(trace, optimizer, leak, parameters)
+
+
+def _averaged(trace: Trace) -> Iterator[Leak]:
+    """Averages of another network that a step moves with gradient, whatever the loss looks like."""
+    averaged = averages(trace)
+    for backward in latest(trace):
+        assert backward.root is not None
+        used = consumed(trace, backward)
+        mine = averaged & set(used) & trace.graph.reach(backward.root)
+        if mine:
+            optimizers = {o for n in mine for o in used[n]}
+            op = trace.graph[backward.root]
+            yield Leak(backward, op, op, mine, [o for o in trace.optimizers if o.id in optimizers])
 
 
 def _finding(trace: Trace, optimizer: Optimizer, leak: Leak, parameters: set[int]) -> Finding:

@@ -48,7 +48,7 @@ from whygrad.finding import Finding
 from whygrad.trace import Trace
 from whygrad.trace.anatomy import tops
 from whygrad.trace.leaks import Leak, consumed
-from whygrad.trace.ratios import Ratio, ratios
+from whygrad.trace.ratios import Ratio, made_of, ratios
 
 CODE = "WG204"
 NAME = "old-logprob-attached"
@@ -67,7 +67,7 @@ def _leak(trace: Trace, ratio: Ratio) -> Leak | None:
     raised = trace.raised is not None and trace.raised.backward == ratio.backward.id
     both = graph.reach(ratio.new) & graph.reach(ratio.old)
     mine = both if raised else both & set(used)
-    if not mine or not (apart or ratio.new == ratio.old):
+    if not mine or not (apart or made_of(graph, ratio.old, ratio.new)):
         return None
     optimizers = {o for n in mine for o in used.get(n, ())}
     return Leak(

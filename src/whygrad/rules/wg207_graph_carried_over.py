@@ -52,7 +52,7 @@ from whygrad.trace.carrying import Carried, carried
 
 CODE = "WG207"
 NAME = "graph-carried-over"
-LONG = 32
+LONG = 12
 """Updates through which kept tensors must live on, unless the run is shorter."""
 MOST_OF_RUN = 0.6
 
@@ -63,7 +63,7 @@ def check(trace: Trace) -> Iterator[Finding]:
         finding = _reused(trace, case)
         found.setdefault(_place(finding.site), finding)
     for kept in trace.kept:
-        if not found and (kept.survived >= LONG or kept.survived >= MOST_OF_RUN * trace.updates):
+        if not found and (kept.chained or kept.survived >= min(LONG, MOST_OF_RUN * trace.updates)):
             finding = _grows(trace, kept)
             found.setdefault(_place(finding.site), finding)
     yield from list(found.values())[:1]  # One stored object leads to many tensors and many lines.
@@ -117,7 +117,8 @@ def _grows(trace: Trace, kept: Kept) -> Finding:
         "stored with its graph",
         labels,
         "a tensor that has a grad_fn keeps every operation behind it alive; nothing ever runs backward through these.",
-        f"{', '.join(map(str, kept.counts[:6]))} tensors from earlier updates at successive steps",
+        f"{', '.join(map(str, kept.counts[:6]))} {'links back' if kept.chained else 'tensors'} to earlier updates at "
+        "successive steps",
         "store x.detach() (or x.item() in a log), or collect under torch.no_grad()",
         evidence={"holder": kept.holder, "counts": list(kept.counts)},
     )
@@ -130,5 +131,5 @@ def _storing(trace: Trace, holder: str, made: Site | None) -> Site | None:
         return made
     if made is not None and any(name in target for target in expressions.targets(made)):
         return made
-    order = sorted(trace.files(), key=lambda file: made is None or file != made.file)
+    order = sorted(trace.files, key=lambda file: made is None or file != made.file)
     return stored(order, holder) or made

@@ -50,8 +50,8 @@ NAME = "discarded-result"
 
 
 def check(trace: Trace) -> Iterator[Finding]:
-    ran = trace.functions()
-    for file in sorted(trace.files()):
+    ran = trace.functions
+    for file in trace.files:
         for found in useless(file):
             if (file, found.function) in ran or not found.function:
                 yield _finding(found)
@@ -65,6 +65,14 @@ def _finding(found: Useless) -> Finding:
             "returns a detached tensor that nobody takes",
             f"detach() does not change {found.what}; it returns a new tensor.",
             f"write {found.what} = {found.what}.detach()",
+        )
+    elif found.how == "result":
+        parts = (
+            "error",
+            f"{found.what}() changes nothing: its result is thrown away",
+            "returns new tensors that nobody takes",
+            "without a trailing underscore the operation leaves its operands as they are.",
+            f"use {found.what}_(), which works in place, or assign the result",
         )
     elif found.how == "uncalled":
         parts = (

@@ -52,7 +52,8 @@ def check(trace: Trace) -> Iterator[Finding]:
 def _finding(trace: Trace, case: Starved) -> Finding:
     optimizer = case.optimizer
     who = wording.whom(trace, optimizer.parameters)
-    labels = [Label(b.site, "the gradient comes here, after the step") for b in case.backwards[-1:] if b.site]
+    where, why, fix = _cause(case)
+    labels = [Label(b.site, where) for b in case.backwards[-1:] if b.site]
     return Finding(
         CODE,
         NAME,
@@ -62,11 +63,32 @@ def _finding(trace: Trace, case: Starved) -> Finding:
         case.step.site,
         "none of its parameters has a gradient here",
         labels,
-        "a step uses what is in .grad at that moment: it came before the backward, and what the backward left was "
-        "cleared before the next step.",
+        why,
         f"{case.steps} of {wording.plural(case.steps, 'traced step')} found no gradient on "
         f"{wording.plural(len(optimizer.parameters), 'parameter')}",
-        f"move {optimizer.name}.step() behind the backward, and zero_grad() before it",
+        fix.format(name=optimizer.name),
         parameters=trace.names(optimizer.parameters),
         evidence={"steps": case.steps},
+    )
+
+
+def _cause(case: Starved) -> tuple[str, str, str]:
+    """What to say at the backward, why the step finds nothing, and what to do about it."""
+    if not case.backwards:
+        return (
+            "",
+            "the closure handed to step() returns the loss and never calls backward on it.",
+            "call loss.backward() inside the closure, after {name}.zero_grad()",
+        )
+    if all(backward.how == "grad" for backward in case.backwards):
+        return (
+            "returns the gradients; .grad stays empty",
+            "torch.autograd.grad hands the gradients to the caller and leaves .grad alone; a step only sees .grad.",
+            "use loss.backward(), or put the results into p.grad before {name}.step()",
+        )
+    return (
+        "the gradient comes here, after the step",
+        "a step uses what is in .grad at that moment: it came before the backward, and what the backward left was "
+        "cleared before the next step.",
+        "move {name}.step() behind the backward, and zero_grad() before it",
     )

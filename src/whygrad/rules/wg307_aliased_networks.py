@@ -72,7 +72,7 @@ def check(trace: Trace) -> Iterator[Finding]:
 
 def _finding(trace: Trace, alias: Alias, moved: set[int]) -> Finding:
     apart, plain = (name.removeprefix("self.") for name in alias.names)
-    site = assigned(sorted(trace.files()), apart.split("[")[0].rsplit(".", 1)[-1])
+    site = assigned(trace.files, apart.split("[")[0].rsplit(".", 1)[-1])
     part = "" if alias.whole else f"{wording.plural(len(moved), 'parameter')} of "
     return Finding(
         CODE,

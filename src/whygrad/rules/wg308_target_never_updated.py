@@ -48,6 +48,7 @@ from collections.abc import Iterator
 
 from whygrad import leaking, wording
 from whygrad.finding import Finding, Label
+from whygrad.source.discarding import useless
 from whygrad.source.storing import refreshes
 from whygrad.trace import Trace
 from whygrad.trace.refreshing import Lagging, lagging
@@ -59,6 +60,8 @@ ENOUGH = 20
 
 
 def check(trace: Trace) -> Iterator[Finding]:
+    if any(found.how == "result" for file in trace.files for found in useless(file)):
+        return  # The update is there and has no effect: WG208 names it.
     for case in lagging(trace):
         if trace.weights_seen >= ENOUGH and trace.roles.get(wording.whom(trace, case.parameters)) != "reference":
             yield _finding(trace, case)
@@ -80,7 +83,7 @@ def _finding(trace: Trace, case: Lagging) -> Finding:
     else:
         site, here = forward, "enters the target, and nothing ever refreshes it"
         name = who.split(" ")[0].rsplit(".", 1)[-1]
-        waiting = refreshes(sorted(trace.files()), name)
+        waiting = refreshes(trace.files, name)
         if waiting is not None:
             labels.append(Label(waiting, "did not run, or not since training began"))
         why = "no statement that copies values into it has run since training began."

@@ -50,7 +50,7 @@ from whygrad import leaking, wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Trace
 from whygrad.trace.modes import mismatch, modes
-from whygrad.trace.ratios import Ratio, by_place, ratios, same_weights
+from whygrad.trace.ratios import Ratio, by_place, made_of, ratios, same_weights
 
 CODE = "WG310"
 NAME = "ratio-not-one"
@@ -62,6 +62,7 @@ COARSE = 5e-2
 def check(trace: Trace) -> Iterator[Finding]:
     for evaluations in by_place(ratios(trace)):
         first = [r for r in evaluations if r.op.spread is not None and same_weights(trace, r)]
+        first = [r for r in first if not made_of(trace.graph, r.old, r.new, gradient=False)]  # a mixture, on purpose
         off = [r for r in first if r.op.spread is not None and r.op.spread > EXACT.get(r.op.dtype, COARSE)]
         if off and len(off) == len(first) and not mismatch(trace.graph, off[-1].new, off[-1].old):
             yield _finding(trace, off)

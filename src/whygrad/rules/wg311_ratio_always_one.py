@@ -49,7 +49,8 @@ from itertools import pairwise
 
 from whygrad import wording
 from whygrad.finding import Finding, Label
-from whygrad.trace import Trace
+from whygrad.source.defining import definition
+from whygrad.trace import Site, Trace
 from whygrad.trace.ratios import Ratio, batch, by_place, ratios, stepped_between
 
 CODE = "WG311"
@@ -74,15 +75,15 @@ def check(trace: Trace) -> Iterator[Finding]:
 
 def _finding(trace: Trace, known: list[Ratio], again: list[Ratio]) -> Finding:
     ratio = again[-1]
-    old = trace.graph[ratio.old]
+    site = _old_site(trace, ratio)
     who = wording.whom(trace, trace.graph.reach(ratio.new))
-    labels = [Label(ratio.op.site, "exactly 1 every time")] if ratio.op.site not in (None, old.site) else []
+    labels = [Label(ratio.op.site, "exactly 1 every time")] if ratio.op.site not in (None, site) else []
     return Finding(
         CODE,
         NAME,
         "error",
         f"the ratio of {who} is 1 at every update of one batch: the old log-probability is always the current one",
-        old.site,
+        site,
         "computed anew for each minibatch, with the weights of the moment",
         [label for label in labels if label.site is not None],
         "after the first step on a batch the policy differs from the one that acted; a ratio that stays at 1 compares "
@@ -92,3 +93,12 @@ def _finding(trace: Trace, known: list[Ratio], again: list[Ratio]) -> Finding:
         parameters=trace.names(trace.graph.reach(ratio.new)),
         evidence={"evaluations": len(known), "after_a_step": len(again)},
     )
+
+
+def _old_site(trace: Trace, ratio: Ratio) -> Site | None:
+    """Where the old side is computed, seen from the function that forms the ratio."""
+    made = trace.graph[ratio.old].site
+    here = ratio.op.site
+    if made is not None and here is not None and made.function != here.function:
+        return definition(here, "old") or made
+    return made

@@ -42,17 +42,19 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.source.accumulating import accumulates, divides
-from whygrad.trace import Trace
+from whygrad.trace import Backward, Site, Trace
 from whygrad.trace.accumulation import Accumulation, accumulations
 
 CODE = "WG313"
 NAME = "accumulation-scale"
+ONCE = 1.5
+"""A divisor above this is meant to be a count."""
 
 
 def check(trace: Trace) -> Iterator[Finding]:
     for case in accumulations(trace):
-        files = sorted(trace.files())
-        if case.shared_total and case.divided_by > 1.5:
+        files = trace.files
+        if case.divided_by > ONCE and (case.shared_total or case.by_hand > ONCE):
             yield _finding(trace, case, twice=True)
         elif case.undivided and accumulates(files) and not divides(files):
             yield _finding(trace, case, twice=False)
@@ -72,10 +74,10 @@ def _finding(trace: Trace, case: Accumulation, *, twice: bool) -> Finding:
         NAME,
         "warning",
         f"the update of {who} is {effect} what the whole batch would give: it depends on the number of micro-batches",
-        backward.made or backward.site,
+        _place(backward),
         "divided a second time" if twice else "a mean over one micro-batch, never divided by their number",
         labels,
-        "the micro-batches are normalised by a total over all of them, and by their number on top."
+        "the micro-batches are normalised twice: in the loss, and by a total or in the gradient on top."
         if twice
         else "gradients of the micro-batches add up; the sum of means is not the mean of the whole.",
         f"{case.count} backwards per step in {wording.plural(case.steps, 'traced step')}",
@@ -83,3 +85,9 @@ def _finding(trace: Trace, case: Accumulation, *, twice: bool) -> Finding:
         parameters=trace.names(case.parameters),
         evidence={"backwards_per_step": case.count, "divided_by": case.divided_by, "twice": twice},
     )
+
+
+def _place(backward: Backward) -> Site | None:
+    """The loss as the function that calls backward sees it."""
+    made, site = backward.made, backward.site
+    return made if made is not None and site is not None and made.function == site.function else site

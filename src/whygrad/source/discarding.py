@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from whygrad.source import expressions, files
 from whygrad.trace.site import Site
 
+PURE = frozenset({"detach", "lerp", "clamp", "mul", "div"})
+"""Methods of tensors that return a new one; as a statement they do nothing."""
 UNCALLED = frozenset({"backward", "step", "zero_grad", "detach_", "train", "eval"})
 ONCE = frozenset({"parameters", "named_parameters"})
 LAZY = frozenset({"filter", "map", "chain", "zip", "iter"})
@@ -20,7 +22,7 @@ class Useless:
 
     site: Site
     how: str
-    """`detach`, `uncalled` or `exhausted`."""
+    """`detach`, `result` (of another pure function), `uncalled` or `exhausted`."""
     what: str
     """The variable or method concerned, as written."""
     function: str
@@ -58,10 +60,17 @@ def _own(scope: ast.AST) -> Iterator[ast.AST]:
 def _bare(file: str, function: str, scope: ast.AST) -> Iterator[Useless]:
     for node in _own(scope):
         value = node.value if isinstance(node, ast.Expr) else None
-        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "detach":
-            yield Useless(_site(file, value), "detach", ast.unparse(value.func.value), function)
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and _pure(value.func):
+            how = "detach" if value.func.attr == "detach" else "result"
+            what = value.func.value if how == "detach" else value.func
+            yield Useless(_site(file, value), how, ast.unparse(what), function)
         elif isinstance(value, ast.Attribute) and value.attr in UNCALLED:
             yield Useless(_site(file, value), "uncalled", ast.unparse(value), function)
+
+
+def _pure(called: ast.Attribute) -> bool:
+    foreach = called.attr.startswith("_foreach_") and not called.attr.endswith("_")
+    return foreach or called.attr in PURE
 
 
 def _exhausted(file: str, function: str, scope: ast.AST) -> Iterator[Useless]:
@@ -73,8 +82,9 @@ def _exhausted(file: str, function: str, scope: ast.AST) -> Iterator[Useless]:
                 if isinstance(target, ast.Name):
                     bound.setdefault(target.id, []).append(node.value)
     looped = {id(inner) for node in _own(scope) if isinstance(node, (ast.For, ast.While)) for inner in _body(node)}
+    single = {name: values[0] for name, values in bound.items() if len(values) == 1}
     for name, values in bound.items():
-        if len(values) != 1 or not _one_shot(values[0]):
+        if len(values) != 1 or not _one_shot(values[0], single):
             continue
         uses = [n for n in _own(scope) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)]
         inside = id(values[0]) in looped
@@ -87,12 +97,14 @@ def _exhausted_attributes(file: str, module: ast.Module) -> Iterator[Useless]:
     """`self.params = net.parameters()` in `__init__`, used up by the first method that runs over it."""
     for owner in (n for n in ast.walk(module) if isinstance(n, ast.ClassDef)):
         for node in ast.walk(owner):
-            if not isinstance(node, ast.Assign) or not _one_shot(node.value):
+            if not isinstance(node, ast.Assign) or not _one_shot(node.value, _bindings(owner)):
                 continue
             for target in node.targets:
                 if not (isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self"):
                     continue
-                for function, use in _attribute_uses(owner, target.attr)[-1:]:
+                uses = _attribute_uses(owner, target.attr)
+                elsewhere = any(function.name != "__init__" for function, _ in uses)
+                for function, use in uses[-1:] if elsewhere or len(uses) > 1 else ():
                     where = _consumer(file, function, use)
                     yield Useless(where, "exhausted", f"self.{target.attr}", function.name, _site(file, node.value))
 
@@ -111,16 +123,28 @@ def _body(loop: ast.For | ast.While) -> Iterator[ast.AST]:
         yield from ast.walk(statement)
 
 
-def _one_shot(value: ast.expr) -> bool:
+def _bindings(owner: ast.ClassDef) -> dict[str, ast.expr]:
+    return {
+        target.id: node.value
+        for node in ast.walk(owner)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def _one_shot(value: ast.expr, bound: dict[str, ast.expr], depth: int = 0) -> bool:
     """An iterator over parameters that can be run over once."""
+    if isinstance(value, ast.Name) and depth and value.id in bound and depth < 4:
+        return _one_shot(bound[value.id], bound, depth + 1)
     if isinstance(value, ast.GeneratorExp):
-        return any(_one_shot(g.iter) for g in value.generators)
+        return any(_one_shot(g.iter, bound, depth + 1) for g in value.generators)
     if not isinstance(value, ast.Call):
         return False
     called = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
     if called in ONCE and isinstance(value.func, ast.Attribute):
         return True
-    return called in LAZY and any(_one_shot(a) for a in value.args)
+    return called in LAZY and any(_one_shot(a, bound, depth + 1) for a in value.args)
 
 
 def _consumer(file: str, scope: ast.AST, use: ast.expr) -> Site:

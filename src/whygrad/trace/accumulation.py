@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from whygrad.trace.anatomy import SHAPING, head
 from whygrad.trace.graph import Graph, Op
-from whygrad.trace.ledger import Backward, Step
+from whygrad.trace.ledger import Backward, Clip, Step
 from whygrad.trace.trace import Trace
 
 MEANS = frozenset(
@@ -30,6 +30,8 @@ class Accumulation:
     """The Python number that the whole loss is divided by."""
     total: Op | None
     """A division by something that all the micro-batches share."""
+    by_hand: float
+    """What the summed gradient is divided by before the step."""
     undivided: bool
     """A mean over its own micro-batch that nothing divides."""
 
@@ -60,10 +62,11 @@ def _accumulation(trace: Trace, group: list[tuple[Step, list[Backward]]]) -> Acc
     assert backward.root is not None
     divided = _divisor(graph, backward.root)
     total = _shared_total(graph, backwards)
-    by_hand = any(c.how == "hand" and c.present.intersection(step.consumed) for c in trace.clips)
+    hands = [c for c in trace.clips if c.how == "hand" and c.present.intersection(step.consumed)]
+    by_hand = max((_scale(c) for c in hands), default=1.0)
     mean = any(op.name in MEANS for op in head(graph, backward.root))
-    undivided = divided == 1.0 and total is None and not by_hand and mean and not step.assigned
-    return Accumulation(backward, step, count, len(group), frozenset(step.consumed), divided, total, undivided)
+    undivided = divided == 1.0 and total is None and not hands and mean and not step.assigned
+    return Accumulation(backward, step, count, len(group), frozenset(step.consumed), divided, total, by_hand, undivided)
 
 
 def _divisor(graph: Graph, root: int) -> float:
@@ -94,3 +97,11 @@ def _shared_total(graph: Graph, backwards: list[Backward]) -> Op | None:
         divisors.append(found)
     common = set(divisors[0]).intersection(*divisors[1:])
     return divisors[-1][min(common)] if common else None
+
+
+def _scale(clip: Clip) -> float:
+    """What a change by hand divides the gradient by."""
+    operation = clip.operation.removeprefix("_foreach_").strip("_")
+    if clip.limit != clip.limit or clip.limit <= 0:
+        return 1.0
+    return clip.limit if operation in ("div", "itruediv") else 1 / clip.limit if operation in ("mul", "imul") else 1.0

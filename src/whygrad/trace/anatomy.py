@@ -47,6 +47,9 @@ def layer(graph: Graph, op: Op) -> bool:
     """Part of a network: it applies weights, or mixes activations as attention does."""
     if op.name not in CONTRACTIONS:
         return op.layer
+    operands = [i.op for i in op.inputs]
+    if len(operands) == 2 and operands[0] == operands[1]:
+        return False  # a square: `einsum("bd,bd->b", delta, delta)`
     return not any(_short_log(graph, found.id) for _, found in graph.operands(op))
 
 
@@ -82,6 +85,8 @@ def head(
         yield op
         if layer(graph, op) or op.parameter is not None or (stop is not None and stop(graph, op)):
             continue
+        if not gradient and not selectors and op.kind is Kind.DISCRETE:
+            continue  # What follows from a choice is data: an action's reward, say.
         for operand in op.inputs:
             follows = op.passes(operand) if gradient else selectors or not operand.selector
             if follows and operand.op not in seen:
@@ -100,9 +105,19 @@ def bare(graph: Graph, root: int) -> bool:
     return any(op.parameter is not None for op in ops) and not any(layer(graph, op) for op in ops)
 
 
-def log_like(graph: Graph, root: int) -> bool:
-    """A log-probability, a cross entropy, or a ratio made of them."""
+def log_like(graph: Graph, root: int, *, gradient: bool = True) -> bool:
+    """A log-probability or a cross entropy; what an exponential makes of one is a probability."""
+    return any(op.name in LOGS for op in head(graph, root, gradient=gradient, stop=_exponential))
+
+
+def score_like(graph: Graph, root: int) -> bool:
+    """A log-probability, or a ratio made of them."""
     return any(op.name in LOGS for op in head(graph, root))
+
+
+def _exponential(graph: Graph, op: Op) -> bool:
+    del graph
+    return op.name in ("exp", "softmax")
 
 
 def depends(graph: Graph, root: int) -> frozenset[int]:
@@ -162,8 +177,3 @@ def _parts(graph: Graph, op: Op) -> tuple[list[Input], bool]:
         if len(values) == 1 or len(network) == 1:
             return network or values[:1], True
     return [], False
-
-
-def plain_data(graph: Graph, op: int) -> bool:
-    """No parameter had a part in it: a reward, an observation."""
-    return graph[op].parameter is None and not graph.depends(op)

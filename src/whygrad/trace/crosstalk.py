@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from whygrad.trace.anatomy import PROBABILITIES, PRODUCTS, head, layer, log_like, tops
-from whygrad.trace.errors import errors
+from whygrad.trace.errors import Error, errors
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.leaks import Leak, attached_targets, consumed
 from whygrad.trace.ledger import Backward
@@ -52,14 +52,16 @@ def crosstalk(trace: Trace) -> Iterator[tuple[Leak, str]]:
             yield _leak(trace, judgement.part.backward, judgement.top, mine, used), "judged"
     learners = frozenset[int]().union(*(j.learner for j in found))
     judges = frozenset[int]().union(*(j.judge for j in found))
-    for backward in latest(trace):
-        assert backward.root is not None
+    fits = [(b, e) for b in latest(trace) if b.root is not None for e in errors(trace.graph, b.root) if e.target]
+    learners -= judges
+    for _, error in fits:
+        if not _fitted(trace, error) & judges:
+            learners -= error.predicts(trace.graph)  # It has an error of its own: not the judge's alone.
+    for backward, error in fits:
         used = consumed(trace, backward)
-        for error in errors(trace.graph, backward.root):
-            mine = error.predicts(trace.graph) & learners & set(used)
-            fitted = {n for s in error.prediction for top in tops(trace.graph, s.op) for n in _direct(trace, top)}
-            if mine and error.target and fitted & judges:
-                yield _leak(trace, backward, error.op, mine, used), "judging"
+        mine = error.predicts(trace.graph) & learners & set(used)
+        if mine and _fitted(trace, error) & judges:
+            yield _leak(trace, backward, error.op, mine, used), "judging"
     for leak, error in attached_targets(trace):
         if not same_step(trace, leak, error.predicts(trace.graph)):
             yield leak, "target"
@@ -70,6 +72,11 @@ def same_step(trace: Trace, leak: Leak, prediction: frozenset[int]) -> bool:
     used = consumed(trace, leak.backward)
     training = {o for n in prediction & set(used) for o in used[n]}
     return any(o.id in training for o in leak.optimizers)
+
+
+def _fitted(trace: Trace, error: Error) -> set[int]:
+    """Weights of the last layers whose output an error compares with its target."""
+    return {n for s in error.prediction for top in tops(trace.graph, s.op) for n in _direct(trace, top)}
 
 
 def _direct(trace: Trace, top: Op) -> set[int]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from whygrad.trace.anatomy import (
+    CONTRACTIONS,
     DIFFERENCES,
     LOGS,
     PROBABILITIES,
@@ -14,7 +15,6 @@ from whygrad.trace.anatomy import (
     Summand,
     head,
     log_like,
-    plain_data,
     summands,
     tops,
 )
@@ -63,7 +63,7 @@ def _error(graph: Graph, op: Op) -> Error | None:
     values = [found.id for operand, found in graph.operands(op) if not operand.selector]
     if op.name in TWO_SIDED and len(values) >= 2:
         return _two_sided(graph, op, values[0], values[1])
-    squares = op.name in PRODUCTS and len(values) == 2 and values[0] == values[1]
+    squares = op.name in PRODUCTS | CONTRACTIONS and len(values) == 2 and values[0] == values[1]
     if (op.name in EVEN and values) or squares:
         inner = _difference(graph, values[0])
         return _one_sided(graph, op, inner) if inner is not None else None
@@ -117,10 +117,11 @@ def _one_sided(graph: Graph, op: Op, difference: int) -> Error | None:
 def bootstrap(graph: Graph, side: tuple[Summand, ...]) -> bool:
     """A reward plus a discounted value: data, and a network's output that is scaled or stands beside it."""
     network = [s for s in side if _from_network(graph, s)]
-    data = [s for s in side if s not in network and (s.number or plain_data(graph, s.op))]
-    if not network or not data:
-        return False
-    return any(s.scaled for s in network) or not all(s.number for s in data)
+    data = [s for s in side if s not in network]
+    still = [s for s in network if not s.open and not s.scaled]  # a reward that a simulator computed from the action
+    if any(s.scaled for s in network) and (data or still):
+        return True
+    return len(network) > len(still) and not all(s.number for s in data)
 
 
 def _from_network(graph: Graph, summand: Summand) -> bool:

@@ -12,7 +12,8 @@ from whygrad.trace.anatomy import (
     Summand,
     bare,
     head,
-    log_like,
+    layer,
+    score_like,
     summands,
     tops,
 )
@@ -68,7 +69,8 @@ def attached_targets(trace: Trace) -> list[tuple[Leak, Error]]:
                 if not _is_target(trace, error, summand, own):
                     continue
                 source = graph[summand.op]
-                meeting = graph[summand.joined] if summand.joined != summand.op else error.op
+                alone = error.op if layer(graph, source) else source
+                meeting = graph[summand.joined] if summand.joined != summand.op else alone
                 leak = _leak(trace, backward, meeting, source, summand.reach(graph))
                 if leak is not None:
                     out.append((leak, error))
@@ -82,7 +84,7 @@ def _is_target(trace: Trace, error: Error, summand: Summand, own: dict[int, set[
     if not reach or not tops(graph, summand.op) or not error.predicts(graph):
         return False
     if error.bootstraps:
-        return summand.scaled or any(not s.reach(graph) for s in error.target)
+        return summand.scaled or len(error.target) == 1 or any(not s.reach(graph) for s in error.target)
     return reach.isdisjoint(error.predicts(graph)) and _regressed_elsewhere(graph, error, reach, own)
 
 
@@ -122,7 +124,7 @@ def attached_weights(trace: Trace) -> Iterator[Leak]:
 
 def _weighs(trace: Trace, backward: Backward, op: Op, score: int, weight: int) -> Iterator[Leak]:
     graph = trace.graph
-    if not log_like(graph, score) or not tops(graph, score) or log_like(graph, weight):
+    if not score_like(graph, score) or not tops(graph, score) or score_like(graph, weight):
         return
     for summand in summands(graph, weight):
         if not summand.open or not tops(graph, summand.op) or _probability(graph, summand.op):

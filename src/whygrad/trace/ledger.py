@@ -84,10 +84,10 @@ class Backward:
     library: Site | None = None
     serial: int = 0
     """The shadow graph's latest operation at that time."""
-    shares: dict[tuple[int, str], float] = field(default_factory=dict)
-    """Gradient norm by (term, module), where the terms were differentiated one by one."""
-    angles: dict[tuple[int, int, str], float] = field(default_factory=dict)
-    """Cosine between two terms' gradients on a module that both reach."""
+    squares: dict[tuple[int, int], float] = field(default_factory=dict)
+    """Squared gradient norm by (term, parameter), where the terms were differentiated one by one."""
+    products: dict[tuple[int, int, int], float] = field(default_factory=dict)
+    """Inner product of two terms' gradients by (term, term, parameter)."""
 
 
 @dataclass(slots=True)
@@ -117,6 +117,8 @@ class Clip:
     """Norm (or, for `value`, largest entry) of the gradients before."""
     scaled: bool = False
     """A gradient scaler had multiplied the loss and nobody had divided yet."""
+    operation: str = ""
+    """Of a change by hand: what was called."""
     exhausted: bool = False
     """The parameters came from an iterator that had nothing left."""
 
@@ -129,6 +131,8 @@ class Copy:
     into: frozenset[int]
     sources: frozenset[int] = frozenset()
     order: int = 0
+    blended: bool = False
+    """It mixes new values into the old ones, as an exponential average does."""
     itself: frozenset[int] = frozenset()
     """Of `into`, those that were written from nothing but their own values."""
 
@@ -175,7 +179,8 @@ class Kept:
     """How many there were at successive steps."""
     survived: int = 0
     """Updates after the traced ones through which some of them were still alive."""
-    reach: frozenset[int] = frozenset()
+    chained: bool = False
+    """One running value that hangs on all its earlier ones: `counts` are those."""
 
 
 @dataclass(slots=True)

@@ -40,14 +40,22 @@ def starved(trace: Trace) -> list[Starved]:
     for optimizer in trace.optimizers:
         steps = [s for s in trace.steps if s.optimizer == optimizer.id]
         held = set(optimizer.parameters)
-        backwards = [b for b in trace.backwards if b.deposits & held]
-        if len(steps) < OFTEN or not backwards or any(_fed(s) for s in steps) or any(s.closure for s in steps):
+        backwards = [b for b in trace.backwards if b.deposits & held or _taken(trace, b, held)]
+        if len(steps) < OFTEN or any(_fed(s) for s in steps):
             continue
-        clear = _took(trace, held, steps, backwards)
+        if not backwards and not all(s.closure for s in steps):
+            continue  # No loss reaches it at all: that is a cut, or an unused network.
+        clear = _took(trace, held, steps, backwards) if backwards else None
         zeroed = all(not s.consumed for s in steps) or clear is not None
         if zeroed:
             out.append(Starved(optimizer, steps[-1], len(steps), backwards, clear))
     return out
+
+
+def _taken(trace: Trace, backward: Backward, held: set[int]) -> bool:
+    """`autograd.grad` of a loss that reaches them: it returns the gradients and leaves `.grad` alone."""
+    known = backward.how == "grad" and backward.root is not None and backward.root in trace.graph.ops
+    return known and bool(trace.graph.reach(backward.root or 0) & held)
 
 
 def _fed(step: Step) -> bool:
@@ -83,6 +91,7 @@ def discarded(trace: Trace) -> list[Discarded]:
     """Losses that are consumed on some parameters at one time and cleared from them, unused, at another."""
     by_id = {b.id: b for b in trace.backwards}
     by_hand = {n for s in trace.steps for n in s.assigned}
+    by_hand |= {n for s in trace.steps if s.closure for n in trace.optimizers[s.optimizer].parameters}
     used = _consumed(trace, by_id)
     lost: dict[tuple[object, Loss], dict[int, set[int]]] = {}
     where: dict[tuple[object, Loss], tuple[Clear, Backward]] = {}

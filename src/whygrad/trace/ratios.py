@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import LOGS, PROBABILITIES, SHAPING, depends, head, log_like, tops
+from whygrad.trace.anatomy import LOGS, PROBABILITIES, SHAPING, depends, head, score_like, tops
 from whygrad.trace.graph import Graph, Kind, Op
 from whygrad.trace.ledger import Backward
 from whygrad.trace.terms import SCALINGS
 from whygrad.trace.trace import Trace
 
 QUOTIENTS = frozenset({"div", "true_divide", "__truediv__"})
+MADE_UP = frozenset(
+    {"arange", "zeros", "ones", "eye", "full", "empty", "linspace", "zeros_like", "ones_like", "full_like"}
+)
+"""Factories of constants: made anew for every forward, they say nothing about the batch."""
+GATHERING = frozenset({"sum", "mean", "norm", "logsumexp", "max", "amax", "cumsum", "std", "var", "nansum"})
 INSIDE = SHAPING | SCALINGS | {"sum", "mean"}
 
 
@@ -58,7 +63,7 @@ def _exponential(graph: Graph, backward: Backward, op: Op) -> Ratio | None:
     if inner is None or inner.name != "sub":
         return None
     values = [i for i, _ in graph.operands(inner) if not i.selector]
-    if len(values) != 2 or not inner.passes(values[0]) or not log_like(graph, values[0].op):
+    if len(values) != 2 or not inner.passes(values[0]) or not score_like(graph, values[0].op):
         return None
     new, old = values
     return Ratio(backward, op, new.op, old.op, inner.passes(old)) if _stored(graph, old.op) else None
@@ -67,7 +72,7 @@ def _exponential(graph: Graph, backward: Backward, op: Op) -> Ratio | None:
 def chance(graph: Graph, root: int) -> bool:
     """A probability with gradient: softmax, or the exponential of a log-probability."""
     ops = list(head(graph, root))
-    exponential = any(op.name == "exp" and log_like(graph, op.id) for op in ops)
+    exponential = any(op.name == "exp" and score_like(graph, op.id) for op in ops)
     return exponential or any(op.name in PROBABILITIES for op in ops)
 
 
@@ -80,10 +85,20 @@ def _stored(graph: Graph, root: int) -> bool:
 
 
 def _normalises(graph: Graph, new: int, old: int) -> bool:
-    """`p / p.sum()`: the divisor is made of the dividend."""
-    above = {op.id for op in head(graph, old, gradient=False)}
+    """`p / p.sum()`: the divisor gathers what the dividend is a part of."""
     shared = {op.id for op in tops(graph, new)} & {op.id for op in tops(graph, old)}
-    return new in above or bool(shared)
+    if not shared:
+        return False
+    return any(op.name in GATHERING for op in head(graph, old, gradient=False, stop=_is(new)))
+
+
+def _is(number: int) -> Callable[[Graph, Op], bool]:
+    return lambda _, op: op.id == number
+
+
+def made_of(graph: Graph, old: int, new: int, *, gradient: bool = True) -> bool:
+    """The old side is computed from the new one itself, gradient and all."""
+    return any(op.id == new for op in head(graph, old, gradient=gradient))
 
 
 def forward_start(graph: Graph, root: int) -> int:
@@ -110,7 +125,8 @@ def batch(graph: Graph, root: int) -> frozenset[int]:
         op = graph.ops.get(stack.pop())
         if op is None:
             continue
-        if not op.inputs and op.parameter is None and op.kind in (Kind.INPUT, Kind.COPY):
+        data = op.kind in (Kind.INPUT, Kind.COPY) and op.name not in MADE_UP
+        if not op.inputs and op.parameter is None and data:
             found.add(op.id)
         rows = op.name in ("__getitem__", "index_select", "take")
         for operand in op.inputs:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import PRODUCTS, SHAPING, depends, tops
+from whygrad.trace.anatomy import PRODUCTS, SHAPING, depends, log_like, tops
 from whygrad.trace.errors import Error, errors
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward, Copy
 from whygrad.trace.losses import latest
 from whygrad.trace.ratios import Ratio, ratios
 from whygrad.trace.trace import Trace
+
+TARGET = re.compile(r"target|targ|tgt", re.IGNORECASE)
 
 
 def copied_only(trace: Trace) -> frozenset[int]:
@@ -24,6 +28,15 @@ def copied_only(trace: Trace) -> frozenset[int]:
             predictions |= error.predicts(trace.graph)
     sources = {n for c in trace.copies for n in c.sources - c.into}
     return frozenset((written | made) - predictions - (sources - written))
+
+
+def averages(trace: Trace) -> frozenset[int]:
+    """Parameters that are blended, again and again, with those of a trained network: exponential averages."""
+    counts: Counter[int] = Counter()
+    for copy in trace.copies:
+        if copy.blended and any(trace.parameter(n).consumed for n in copy.sources):
+            counts.update(copy.into - copy.sources)
+    return frozenset(n for n, count in counts.items() if count > 1)
 
 
 @dataclass(slots=True)
@@ -47,10 +60,12 @@ def lagging(trace: Trace) -> list[Lagging]:
     for backward in latest(trace):
         assert backward.root is not None
         for error in errors(graph, backward.root):
-            if not error.bootstraps:
-                continue
             for summand in error.target:
+                if log_like(graph, summand.op, gradient=False):
+                    continue  # A penalty on the distance from a reference policy, not a value.
                 behind = depends(graph, summand.op) - trained
+                if not error.bootstraps and not all(TARGET.search(trace.parameter(n).name) for n in behind):
+                    continue
                 still = frozenset(n for n in behind if trace.parameter(n).moved is False and n not in trained)
                 follows = still and all(_same_shape(trace, n, error.predicts(graph)) for n in still)
                 layers = tops(graph, summand.op, gradient=False)

@@ -39,16 +39,22 @@ class Trace:
     """What could not be seen, in sentences."""
     known_cuts: Any = field(default=None, repr=False)
     """The answer of `whygrad.trace.cuts`, kept because many rules ask."""
+    known_modules: Any = field(default=None, repr=False)
+    """The answer of `whygrad.trace.grouping`."""
 
+    ran: set[tuple[str, str]] = field(default_factory=set)
+    """Functions of the user, by file and name, in which some operation ran."""
     weights_seen: int = 0
     """Updates at the last look whether networks outside the optimizers had moved."""
     held: dict[int, tuple[str, str]] = field(default_factory=dict)
     """Operations whose result a variable held at a step: its name, and the file."""
 
-    def files(self) -> set[str]:
+    @cached_property
+    def files(self) -> list[str]:
         """The user's files that took part."""
-        return {file for file, _ in self.functions()}
+        return sorted({file for file, _ in self.functions})
 
+    @cached_property
     def functions(self) -> set[tuple[str, str]]:
         """Functions of the user, by file and name, in which something was seen to happen."""
         sites = [op.site for op in self.graph.ops.values()]
@@ -56,7 +62,7 @@ class Trace:
         sites += [optimizer.site for optimizer in self.optimizers]
         sites += [step.site for step in self.steps] + [copy.site for copy in self.copies]
         sites += [clip.site for clip in self.clips] + [clear.site for clear in self.clears]
-        return {(site.file, site.function.rsplit(".", 1)[-1]) for site in sites if site is not None}
+        return self.ran | {(site.file, site.function.rsplit(".", 1)[-1]) for site in sites if site is not None}
 
     def parameter(self, number: int) -> Parameter:
         return self.parameters[number]

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from whygrad.capture.torch import frames, raising, threads
+from whygrad.capture.torch import frames, raising, sharing, threads
 from whygrad.capture.torch.assembly import assemble, broken, parameters_of
 from whygrad.capture.torch.clock import Clock
 from whygrad.capture.torch.differentiating import Count, Differentiating
@@ -35,9 +35,12 @@ from whygrad.trace import Backward, Kind, Step, Trace
 from whygrad.trace.cuts import Cut, cut_between
 
 Tensor = torch.Tensor
+BLENDS = frozenset({"lerp_", "add_", "__iadd__"})
 COMPARED_STEPS = 8
 """Traced steps of an optimizer around which values are compared."""
 FIRST_UPDATES = 64
+MEASURED = 3
+"""Backwards of a loss whose terms are differentiated one by one."""
 MOST_ROOTS = 4
 """Losses kept in the graph per backward site; the first ones and then the latest."""
 
@@ -196,7 +199,21 @@ class Capture:
         self.mode.pause.depth += 1
         self._calls_at_backward = self.mode.calls
         self.gradients.settle()
+        if keep and root is not None and how == "backward" and count < MEASURED and len(roots) == 1:
+            self._measure(backward, roots[0], root)
         return _Pending(backward, self.gradients.snapshot(), root, keep)
+
+    def _measure(self, backward: Backward, loss: Tensor, root: Node) -> None:
+        """Differentiate the terms one by one, unless a hook of the user's would notice."""
+        if self.mode.hooked or loss.numel() != 1 or not torch.is_grad_enabled():
+            return
+        scratch = Extraction(self.shadow, self.parameters, self.recorder.departures)
+        number = scratch.take(root)
+        try:
+            sharing.measure(backward, loss, scratch.graph, number, self.parameters)
+        except RuntimeError:  # A graph that the user's own backward will complain about, or cannot keep.
+            backward.squares.clear()
+            backward.products.clear()
 
     def _root(self, roots: list[Tensor]) -> Node | None:
         """The loss; several that are differentiated in one call count as their sum."""
@@ -293,6 +310,8 @@ class Capture:
             (step, before), self._step = self._step, None
             with torch._C.DisableTorchFunction():
                 step.changed = self.weights.after_step(before)
+                if step.closure:
+                    self.protocol.evaluated(step)
         if self.differentiating.inside:  # An optimizer in a hook of backward: torch is not done yet.
             self._stepped_inside = True
             return
@@ -346,7 +365,9 @@ class Capture:
         self.errors.overwrote(tensor, node)
         if _initialising(node):
             return
-        self.protocol.copied(tensor, found, frames.site(node.code, node.lasti, node.inner))
+        own = self.parameters.register(tensor).number
+        blended = node.name.removeprefix("_foreach_") in BLENDS or (own in found and len(found) > 1)
+        self.protocol.copied(tensor, found, frames.site(node.code, node.lasti, node.inner), blended)
 
     def _froze(self, tensor: Tensor, on: bool, frame: FrameType) -> None:
         known = self.parameters.register(tensor)

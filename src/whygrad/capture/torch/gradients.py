@@ -193,6 +193,7 @@ class Gradients:
         else:
             limit = node.scalar if node.scalar is not None else float("nan")
             event = Clip(site, frozenset({number}), limit, self.clock.tick(), "hand", frozenset({number}))
+            event.operation = node.name
             _bounded(self.clips, event)
         return True
 

@@ -19,7 +19,7 @@ from whygrad.trace import Kept
 
 MOST_LIVING = 30_000
 MOST_FOLLOWED = 64
-GROWING = 3
+GROWING = 2
 """Steps in a row at which there were more than before."""
 DEEPEST = 4
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), type, types.ModuleType, types.FunctionType)
@@ -35,6 +35,8 @@ class _Line:
     file: str = ""
     sample: list[weakref.ref[torch.Tensor]] = field(default_factory=list)
     survived: int = 0
+    chained: bool = False
+    """One running value that hangs on all its earlier ones."""
 
 
 class Keeping:
@@ -57,21 +59,30 @@ class Keeping:
         boundary = serials[-2] if len(serials) > 1 else 0
         counts: dict[Any, list[torch.Tensor]] = {}
         nodes: dict[Any, Node] = {}
+        chains: dict[Any, tuple[Node, torch.Tensor, int]] = {}
         for node, tensor in self.shadow.living():
             if not node.requires_grad or node.parameter is not None or tensor.grad_fn is None:
                 continue
             if id(tensor) in named:
                 self.names[node.serial] = (named[id(tensor)][0], named[id(tensor)][1])
+            if id(tensor) in named and (links := _chain(node, boundary)):
+                key = (node.code, node.lasti, "chain")
+                if links > chains.get(key, (node, tensor, 0))[2]:
+                    chains[key] = node, tensor, links
             if node.serial < boundary:
-                key = (node.code, node.lasti)
-                counts.setdefault(key, []).append(tensor)
-                nodes[key] = node
+                place = (node.code, node.lasti)
+                counts.setdefault(place, []).append(tensor)
+                nodes[place] = node
         for key, tensors in counts.items():
             self._count(key, nodes[key], tensors, named)
+        for key, (node, tensor, links) in chains.items():
+            self._count(key, node, [tensor], named, links)
 
-    def _count(self, key: Any, node: Node, tensors: list[torch.Tensor], named: dict[int, list[str]]) -> None:
+    def _count(
+        self, key: Any, node: Node, tensors: list[torch.Tensor], named: dict[int, list[str]], count: int = 0
+    ) -> None:
         line = self._lines.setdefault(key, _Line(node))
-        line.counts.append(len(tensors))
+        line.counts.append(count or len(tensors))
         for tensor in tensors:
             if id(tensor) in named and "[" in named[id(tensor)][0]:
                 line.holder, line.file = named[id(tensor)]
@@ -80,6 +91,7 @@ class Keeping:
             for tensor in tensors:
                 if id(tensor) in named and not line.holder:
                     line.holder, line.file = named[id(tensor)]
+        line.chained = count > 0
         line.sample = [weakref.ref(t) for t in tensors[-MOST_FOLLOWED:]]
 
     def later(self, updates: int) -> None:
@@ -93,8 +105,20 @@ class Keeping:
         for line in self._lines.values():
             if line.holder and _grows(line.counts):
                 site = frames.site(line.node.code, line.node.lasti, line.node.inner)
-                out.append(Kept(site, line.holder, line.file, tuple(line.counts), line.survived))
+                out.append(Kept(site, line.holder, line.file, tuple(line.counts), line.survived, line.chained))
         return out
+
+
+def _chain(node: Node, boundary: int) -> int:
+    """How many earlier values of itself a running sum still hangs on, if one of them is of an earlier update."""
+    links, current = 0, node
+    while links < MOST_FOLLOWED:
+        before = [o for o, carries, _ in current.inputs if carries and o.code is node.code and o.lasti == node.lasti]
+        if not before:
+            break
+        current = before[0]
+        links += 1
+    return links if links and current.serial < boundary else 0
 
 
 def _grows(counts: list[int]) -> bool:

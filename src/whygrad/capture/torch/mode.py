@@ -34,6 +34,8 @@ class ShadowMode(TorchFunctionMode):
         self.live = False
         """Off again: a thread that still has the mode on its stack passes straight through."""
         self.calls = 0
+        self.hooked = False
+        """The user has registered a hook on some tensor."""
         self.on_error: Callable[[Any, Any, Exception, FrameType], None] = lambda *_: None
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -41,6 +43,8 @@ class ShadowMode(TorchFunctionMode):
         if not self.live or self.pause.depth or torch.compiler.is_compiling():
             return func(*args, **kwargs)
         kind, name = role(func)
+        if name == "retain_grad":
+            self.hooked = True
         if name == "register_hook":
             return self._hooked(func, args, kwargs, sys._getframe(1))
         try:
@@ -68,6 +72,7 @@ class ShadowMode(TorchFunctionMode):
             self.pause.depth -= 1
 
     def _hooked(self, func: Any, args: Any, kwargs: Any, frame: FrameType) -> Any:
+        self.hooked = True
         with torch._C.DisableTorchFunction():
             recorder = self.recorder
             after = self.guard(lambda: hooks.observe(recorder.node_of(args[0]), args[0], frame), "hook")

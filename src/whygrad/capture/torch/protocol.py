@@ -177,7 +177,7 @@ class Protocol:
 
     # -- only while tracing
 
-    def copied(self, into: Tensor, sources: set[int], site: Site | None) -> None:
+    def copied(self, into: Tensor, sources: set[int], site: Site | None, blended: bool) -> None:
         number = self.parameters.register(into).number
         self.parameters[number].loaded = True
         itself = frozenset({number}) if sources == {number} else frozenset[int]()
@@ -187,11 +187,12 @@ class Protocol:
             last.into |= {number}
             last.sources |= sources
             last.itself |= itself
+            last.blended = last.blended or blended
             return
-        _bounded(self.copies, Copy(site, frozenset({number}), frozenset(sources), self.clock.tick(), itself))
+        event = Copy(site, frozenset({number}), frozenset(sources), self.clock.tick(), blended, itself)
+        _bounded(self.copies, event)
 
-    def consumption(self, held: Held, frame: FrameType, serial: int, closure: bool) -> Step:
-        """What this step finds on its parameters."""
+    def _found(self, held: Held) -> tuple[dict[int, tuple[int, ...]], set[int]]:
         consumed: dict[int, tuple[int, ...]] = {}
         assigned: set[int] = set()
         for number in held.parameters:
@@ -201,10 +202,20 @@ class Protocol:
                 continue
             if tensor.grad is None:
                 known.deposits.clear()
-            else:
-                consumed[number] = tuple(known.deposits)
-                if known.assigned:
-                    assigned.add(number)
+                continue
+            consumed[number] = tuple(known.deposits)
+            if known.assigned:
+                assigned.add(number)
+        return consumed, assigned
+
+    def evaluated(self, step: Step) -> None:
+        """A step with a closure is over: what did the closure's own backward leave on its parameters?"""
+        step.consumed, assigned = self._found(self.optimizers[step.optimizer])
+        step.assigned = frozenset(assigned)
+
+    def consumption(self, held: Held, frame: FrameType, serial: int, closure: bool) -> Step:
+        """What this step finds on its parameters."""
+        consumed, assigned = self._found(held)
         site = frames.user_site(frame)
         optimizer = held.ref()
         if optimizer is not None:

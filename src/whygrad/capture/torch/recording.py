@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import torch
@@ -29,6 +29,8 @@ class Recorder:
         self.parameters = parameters
         self.departures: dict[frames.Place, Node] = {}
         """The latest node per place where values left torch."""
+        self.ran: set[CodeType | None] = set()
+        """The user's functions in which some operation ran."""
         self.on_use: Callable[[int], None] = lambda _: None
         self.on_write: Callable[[Tensor, Node, list[Node]], None] = lambda *_: None
         self.on_freeze: Callable[[Tensor, bool, FrameType], None] = lambda *_: None
@@ -87,6 +89,7 @@ class Recorder:
 
     def place(self, node: Node, frame: FrameType | None) -> None:
         node.code, node.lasti, node.inner = frames.locate(frame)
+        self.ran.add(node.code)
 
     def inputs_of(self, values: Iterable[Any], out_floating: bool, name: str) -> tuple[list[Any], bool]:
         """Operands among the arguments, and whether a Python number of unknown origin is one."""
@@ -152,7 +155,7 @@ class Recorder:
     def _observe(self, node: Node, args: Any, kwargs: Any, out: Tensor) -> None:
         """The few facts about values that some rule needs: numbers as written, modes, ratios."""
         name = node.name
-        if name in SCALED:
+        if name.removeprefix("_foreach_") in SCALED:
             numbers = [a for a in (*args, *kwargs.values()) if isinstance(a, (int, float)) and not isinstance(a, bool)]
             node.scalar = float(numbers[0]) if numbers else None
         elif name in MODAL and kwargs.get("p", 1.0):

@@ -1,0 +1,108 @@
+"""What each term of a loss contributes: the terms differentiated one by one, before the user's own backward."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import torch
+from torch.autograd.graph import GradientEdge
+
+from whygrad.capture.torch.parameters import Parameters
+from whygrad.trace import Backward, Graph, Kind, Op
+from whygrad.trace.terms import JOINS, PASSING, SCALINGS, SUMS, Term, terms
+
+Tensor = torch.Tensor
+LARGEST = 5_000_000
+"""Elements of all parameters together up to which the terms are differentiated."""
+MOST_TERMS = 12
+SKIPPED = frozenset({"to", "float", "double", "contiguous", "reshape", "view", "expand", "flatten", "ravel"})
+"""Operations that may return their operand itself, and then leave no trace in autograd's graph."""
+NAMES = {"true_divide": "div", "rsub": "rsub", "concat": "cat", "hstack": "cat", "nanmean": "mean", "ravel": "view"}
+
+
+def measure(backward: Backward, loss: Tensor, graph: Graph, root: int, parameters: Parameters) -> None:
+    """Fill in the squared norms and inner products of the terms' gradients; leaves everything as it was."""
+    parts = terms(graph, root)
+    if len(parts) > MOST_TERMS or loss.grad_fn is None or _has_user_code(graph, root):
+        return
+    reached = {n: t for n in graph.reach(root) if (t := parameters[n].ref()) is not None and _plain(t)}
+    if not reached or sum(t.numel() for t in reached.values()) > LARGEST:
+        return
+    edges = _edges(graph, root, loss.grad_fn, {op for part in parts for op in part.ops})
+    gradients: dict[int, dict[int, Tensor]] = {}
+    for part in parts:
+        found = _gradient(loss, graph, part, edges, reached)
+        if found is None:
+            return
+        gradients[part.op] = found
+    _compare(backward, gradients)
+
+
+def _has_user_code(graph: Graph, root: int) -> bool:
+    """Custom functions and checkpoints run code of the user's in their backward: that must happen only once."""
+    return any(graph[n].kind in (Kind.FUNCTION, Kind.CHECKPOINT) for n in graph.carriers(root))
+
+
+def _plain(tensor: Tensor) -> bool:
+    return tensor.is_leaf and tensor.requires_grad and not tensor._backward_hooks
+
+
+def _edges(graph: Graph, root: int, grad_fn: Any, wanted: set[int]) -> dict[int, GradientEdge]:
+    """Walk the shadow graph and autograd's side by side, down to the terms."""
+    out: dict[int, GradientEdge] = {}
+    stack = [(root, GradientEdge(grad_fn, 0))]
+    while stack:
+        number, edge = stack.pop()
+        if number in wanted:
+            out[number] = edge
+            continue
+        op = graph[number]
+        carrying = [i.op for i in op.inputs if op.passes(i)]
+        if not _matches(op, edge.node.name()):
+            if op.name in SKIPPED and len(carrying) == 1:
+                stack.append((carrying[0], edge))
+            continue
+        following = [GradientEdge(node, slot) for node, slot in edge.node.next_functions if node is not None]
+        if len(following) == len(carrying):
+            stack.extend(zip(carrying, following, strict=True))
+    return out
+
+
+def _matches(op: Op, name: str) -> bool:
+    """Whether autograd's node is the one that this operation left."""
+    plain = op.name.strip("_").removeprefix("i" if op.name.startswith("__i") else "")
+    plain = NAMES.get(plain, plain).replace("radd", "add").replace("rmul", "mul").replace("truediv", "div")
+    known = op.name in SUMS or op.name in SCALINGS or op.name in PASSING or op.name in JOINS
+    return known and name.lower().startswith(plain)
+
+
+def _gradient(
+    loss: Tensor, graph: Graph, part: Term, edges: dict[int, GradientEdge], reached: dict[int, Tensor]
+) -> dict[int, Tensor] | None:
+    """Gradient of one term by parameter; None when the term could not be found in autograd's graph."""
+    mine = {n: reached[n] for n in part.reach(graph) if n in reached}
+    if not mine:
+        return {}
+    found = [edges.get(op) for op in part.ops if graph.reach(op)]
+    if any(edge is None for edge in found):
+        return None
+    arriving = torch.autograd.grad(loss, found, retain_graph=True)  # type: ignore[arg-type]
+    results = torch.autograd.grad(
+        found,  # type: ignore[arg-type]
+        list(mine.values()),
+        grad_outputs=arriving,
+        retain_graph=True,
+        allow_unused=True,
+    )
+    return {n: g.to_dense() if g.is_sparse else g for n, g in zip(mine, results, strict=True) if g is not None}
+
+
+def _compare(backward: Backward, gradients: dict[int, dict[int, Tensor]]) -> None:
+    for term, by_parameter in gradients.items():
+        for number, grad in by_parameter.items():
+            backward.squares[term, number] = float(grad.double().pow(2).sum())
+    for one, two in combinations(gradients, 2):
+        for number in gradients[one].keys() & gradients[two].keys():
+            product = (gradients[one][number].double() * gradients[two][number].double()).sum()
+            backward.products[one, two, number] = float(product)

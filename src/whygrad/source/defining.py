@@ -1,0 +1,33 @@
+"""Where a name that an expression uses got its value."""
+
+from __future__ import annotations
+
+import ast
+
+from whygrad.source import expressions, files
+from whygrad.trace.site import Site
+
+
+def definition(site: Site, side: str) -> Site | None:
+    """The assignment, in the same function, of the subtrahend or divisor (`old`) or of the other operand (`new`)."""
+    node = expressions.at(site)
+    module = files.tree(site.file)
+    if node is None or module is None:
+        return None
+    for part in ast.walk(node):
+        if isinstance(part, ast.BinOp) and isinstance(part.op, (ast.Sub, ast.Div)):
+            wanted = part.right if side == "old" else part.left
+            if isinstance(wanted, ast.Name):
+                return _assigned(site, module, wanted.id)
+    return None
+
+
+def _assigned(site: Site, module: ast.Module, name: str) -> Site | None:
+    """The last assignment to the name before the expression."""
+    found: ast.Assign | None = None
+    for node in ast.walk(module):
+        if isinstance(node, ast.Assign) and node.lineno < site.line:
+            bound = {n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+            if name in bound and (found is None or node.lineno > found.lineno):
+                found = node
+    return Site(*expressions.span(site.file, found.value)) if found is not None else None
