@@ -24,7 +24,10 @@ HOME = "whygrad.capture.torch."
 HOOKS = """recording:Recorder.record recording:Recorder.node_of recording:Recorder.copied
     entrances:Entrances._parameter entrances:Entrances._copied entrances:Entrances._applied
     protocol:Protocol._stepping gradients:Gradients.cleared gradients:Gradients._clip protocol:Protocol.copied
-    protocol:Protocol.seen gradients:Gradients.snapshot gradients:Gradients.settle protocol:Protocol.consumption protocol:Protocol.refresh
+    protocol:Protocol.seen gradients:Gradients.snapshot gradients:Gradients.settle
+    gradients:Gradients.read gradients:Gradients.written gradients:Gradients.changed gradients:Gradients.taken
+    protocol:Protocol.consumption protocol:Protocol.refresh weights:Weights.look weights:Weights.begin
+    weights:Weights.before_step weights:Weights.after_step keeping:Keeping.stepped switching:Switching._switched
     capture:Capture._before_backward capture:Capture._after_backward capture:Capture._before_step
     capture:Capture._after_step capture:Capture._written capture:Capture._froze capture:Capture._used
     capture:Capture._op_raised naming:Naming.look extraction:Extraction.take
@@ -64,7 +67,7 @@ def training() -> list[Tensor]:
     """A loop that comes by every hook: regions, copies, departures, returns, errors that are caught."""
     torch.manual_seed(5)
     obs = torch.rand(6, 3)
-    net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+    net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Dropout(0.1), nn.Linear(4, 1))
     offset = nn.Parameter(torch.zeros(1))
     target = copy.deepcopy(net)
     for parameter in target.parameters():
@@ -95,7 +98,14 @@ def training() -> list[Tensor]:
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        (taken,) = torch.autograd.grad((obs.sum() * offset).sum(), [offset])
+        offset.grad = 0.1 * taken
+        for parameter in net.parameters():
+            assert parameter.grad is not None
+            parameter.grad.mul_(0.5)
+        net.eval()
         optimizer.step()
+        net.train()
         with torch.no_grad():
             for slow, fast in zip(target.parameters(), net.parameters(), strict=True):
                 slow.copy_(0.9 * slow + 0.1 * fast)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 
 from whygrad.source import expressions
 from whygrad.trace import Site, Trace
+from whygrad.trace.terms import Term
 
 MOST_NAMES = 3
 
@@ -67,6 +68,12 @@ def code(site: Site | None) -> str:
     """A value by its variable or expression, in backquotes, or a stand-in where the source is not at hand."""
     written = expressions.name(site)
     return f"`{written}`" if written else "this expression"
+
+
+def term(found: Term) -> str:
+    """A summand of a loss as the user calls it."""
+    written = expressions.operand(*found.operand) if found.operand is not None else ""
+    return written or expressions.name(found.site)
 
 
 def where(site: Site | None) -> str:

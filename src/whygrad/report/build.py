@@ -94,18 +94,18 @@ def _loss(trace: Trace, backward: Backward) -> LossRow:
         trains,
         others,
         list(consumed),
-        [expressions.name(term.site) for term in split if len(split) > 1],
+        [wording.term(term) for term in split if len(split) > 1],
     )
 
 
 def _matrix(trace: Trace) -> list[MatrixRow]:
     rows = matrix(trace)
-    names = {row.key: expressions.name(row.term) for row in rows if row.term is not None}
+    names = {row.key: wording.term(row.term) for row in rows if row.term is not None}
     return [
         MatrixRow(
             row.loss,
-            expressions.name(row.term),
-            row.term or row.site,
+            names.get(row.key, ""),
+            (row.term.site if row.term is not None else None) or row.site,
             {module: _cell(cell) for module, cell in row.cells.items()},
             {module: {names.get(k, k): v for k, v in found.items()} for module, found in row.cosines.items()},
         )

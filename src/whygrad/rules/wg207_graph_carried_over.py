@@ -117,8 +117,8 @@ def _grows(trace: Trace, kept: Kept) -> Finding:
         "stored with its graph",
         labels,
         "a tensor that has a grad_fn keeps every operation behind it alive; nothing ever runs backward through these.",
-        f"{', '.join(map(str, kept.counts[:6]))} {'links back' if kept.chained else 'tensors'} to earlier updates at "
-        "successive steps",
+        f"{', '.join(map(str, kept.counts[:6]))} {'links back to' if kept.chained else 'tensors of'} earlier updates "
+        "at successive steps",
         "store x.detach() (or x.item() in a log), or collect under torch.no_grad()",
         evidence={"holder": kept.holder, "counts": list(kept.counts)},
     )

@@ -92,7 +92,8 @@ def _finding(trace: Trace, case: Lagging) -> Finding:
         CODE,
         NAME,
         "warning" if waiting is not None else "error",
-        f"{who} never {wording.verb(trace, case.parameters, 'changes', 'change')}: {online} is fitted to first values",
+        f"{who} never {wording.verb(trace, case.parameters, 'changes', 'change')}: {online} is fitted to the values "
+        f"{wording.verb(trace, case.parameters, 'it', 'they')} began with",
         site,
         here,
         labels,

@@ -100,6 +100,14 @@ def name(site: Site | None) -> str:
     return text(site)
 
 
+def operand(site: Site, index: int) -> str:
+    """An operand of a sum or product, as written."""
+    node = at(site)
+    if isinstance(node, ast.BinOp):
+        return text(Site(*span(site.file, node.right if index else node.left)))
+    return ""
+
+
 def replaces_itself(site: Site) -> bool:
     """`x = f(x, …)`: the statement only swaps a variable for a copy of itself."""
     node, call = statement(site), at(site)

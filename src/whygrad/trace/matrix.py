@@ -33,15 +33,15 @@ class Row:
 
     loss: str
     site: Site | None
-    term: Site | None
-    """The summand as written; None when the loss is not a sum."""
+    term: Term | None
+    """None when the loss is not a sum."""
     cells: dict[str, Cell] = field(default_factory=dict)
     cosines: dict[str, dict[str, float]] = field(default_factory=dict)
     """By module, then by the key of another term: the angle between the two gradients."""
 
     @property
     def key(self) -> str:
-        return _name(self.term)
+        return str(self.term.op) if self.term is not None else ""
 
 
 def matrix(trace: Trace) -> list[Row]:
@@ -69,7 +69,7 @@ def _rows(trace: Trace, backward: Backward, members: dict[str, list[int]]) -> li
         return [row]
     rows = []
     for part in parts:
-        row = Row(backward.name, site, part.site)
+        row = Row(backward.name, site, part)
         reach = part.reach(trace.graph)
         for module, numbers in members.items():
             _fill(trace, backward, row, module, numbers, reach.intersection(numbers), part)
@@ -119,9 +119,5 @@ def _shares(backward: Backward, parts: list[Term], rows: list[Row], members: dic
                 if i < j and norms[i] and norms[j]:
                     product = sum(backward.products.get((one.op, two.op, n), 0.0) for n in numbers)
                     cosine = product / (norms[i] * norms[j])
-                    rows[i].cosines.setdefault(module, {})[_name(two.site)] = cosine
-                    rows[j].cosines.setdefault(module, {})[_name(one.site)] = cosine
-
-
-def _name(site: Site | None) -> str:
-    return f"{site.line}:{site.col}" if site is not None else "?"
+                    rows[i].cosines.setdefault(module, {})[str(two.op)] = cosine
+                    rows[j].cosines.setdefault(module, {})[str(one.op)] = cosine

@@ -26,6 +26,8 @@ class Term:
     ops: tuple[int, ...]
     site: Site | None
     """The whole summand as written; `ops` are what it comes down to behind scalings and means."""
+    operand: tuple[Site, int] | None = None
+    """The sum that takes it in and which operand it is there: how the user calls it."""
 
     @property
     def op(self) -> int:
@@ -39,10 +41,11 @@ def terms(graph: Graph, root: int) -> list[Term]:
     """Split the loss at its sums; the order is that of the source."""
     groups: dict[object, list[int]] = {}
     sites: dict[object, Site | None] = {}
+    operands: dict[object, tuple[Site, int] | None] = {}
     seen: set[int] = set()
-    stack = [(root, root)]
+    stack: list[tuple[int, int, tuple[Site, int] | None]] = [(root, root, None)]
     while stack and len(groups) <= MOST_TERMS:
-        number, head = stack.pop()
+        number, head, operand = stack.pop()
         if number in seen or number not in graph.ops:
             continue
         seen.add(number)
@@ -55,12 +58,15 @@ def terms(graph: Graph, root: int) -> list[Term]:
             sites[key] = graph[numbers[0]].site
         if parts:
             splits = op.name in SUMS or op.name in JOINS
-            stack.extend((part, part if splits else head) for part in reversed(parts) if part not in numbers)
+            for index, part in reversed(list(enumerate(parts))):
+                if part not in numbers:
+                    place = (op.site, index) if op.name in SUMS and op.site is not None else operand
+                    stack.append((part, part if splits else head, place))
         else:
             key = op.site or number
             groups.setdefault(key, []).append(number)
-            sites[key] = graph[head].site
-    return [Term(tuple(ops), sites[key]) for key, ops in groups.items()]
+            sites[key], operands[key] = graph[head].site, operand
+    return [Term(tuple(ops), sites[key], operands.get(key)) for key, ops in groups.items()]
 
 
 def _parts(graph: Graph, op: Op) -> list[int]:

@@ -127,7 +127,8 @@ class Capture:
         """End the watching; of PyTorch's errors only the one that escaped counts."""
         self.detach()
         try:
-            self._look(self.protocol.updates)
+            if self.protocol.updates:
+                self.weights.look(self.protocol.updates, self._held())
             return assemble(self, escaped)
         except Exception as error:
             self.guard.fail(error, "assembling")
@@ -322,13 +323,16 @@ class Capture:
         """At a step that is looked at anyway, traced or not."""
         self.weights.begin()
         if self.weights.due(updates) or (self._tracing and updates < FIRST_UPDATES):
-            self.weights.look(updates, {n for held in self.protocol.optimizers for n in held.parameters})
+            self.weights.look(updates, self._held())
         if not self._tracing:
             self.keeping.later(updates)
             outlived = [ref for ref in self._evaluated if (m := ref()) is not None and not m.training]
             self._evaluated.clear()
             if outlived:
                 self.protocol.symptom = True
+
+    def _held(self) -> set[int]:
+        return {n for held in self.protocol.optimizers for n in held.parameters}
 
     def _evaluating(self, module: torch.nn.Module) -> None:
         """`eval()` after the window: the next step looks whether it is still in force."""

@@ -178,6 +178,8 @@ class Gradients:
         owner = self._owner(tensor)
         if owner is None:
             return False
+        if "unscale" in node.name:
+            return True  # A gradient scaler takes back what it put in.
         site = frames.user_site(frame)
         if node.name in ZEROING or (node.name in ("mul_", "fill_", "__imul__") and node.scalar == 0.0):
             self.cleared([owner], site)
