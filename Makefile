@@ -3,10 +3,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PEERS := .venv-peers
 # torch comes first and on its own: whygrad never asks for it, it watches the one that is there.
 TORCH ?= torch==2.13.0
 
-.PHONY: demo test check bench clean
+.PHONY: demo test test-peers check bench clean
 
 demo: $(VENV)/ready
 	@echo "+ whygrad run examples/dqn_corridor.py"
@@ -14,6 +15,10 @@ demo: $(VENV)/ready
 
 test: check
 	$(BIN)/python -m pytest
+
+# Other people's trainers, in an environment of their own.
+test-peers: $(PEERS)/ready
+	$(PEERS)/bin/python -m pytest tests/peers/test_peers.py
 
 check: $(VENV)/ready-dev
 	$(BIN)/ruff check src tests benchmarks
@@ -34,5 +39,12 @@ $(VENV)/ready-dev: $(VENV)/ready
 	$(BIN)/pip install --quiet --editable ".[dev]"
 	@touch $@
 
+# torch is named again beside the trainers, so that pip leaves the one that is there alone.
+$(PEERS)/ready: pyproject.toml
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -c "import torch" 2>/dev/null || $(PEERS)/bin/pip install --quiet "$(TORCH)"
+	$(PEERS)/bin/pip install --quiet "$(TORCH)" --editable ".[peers]"
+	@touch $@
+
 clean:
-	rm -rf $(VENV) .whygrad .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) .whygrad .mypy_cache .ruff_cache .pytest_cache .hypothesis

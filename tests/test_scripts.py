@@ -14,12 +14,14 @@ import sys
 import tomllib
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from queue import Queue
 from typing import Any
 
 import pytest
 
 SCRIPTS = Path(__file__).parent / "scripts"
 MARK = "# <- culprit"
+AT_ONCE = 2
 RUNS = sorted((file.parent.name, file.name) for file in SCRIPTS.glob("*/*.py") if file.name in ("bad.py", "good.py"))
 
 
@@ -32,13 +34,36 @@ def culprits(folder: Path) -> set[tuple[str, int]]:
     }
 
 
-def watched(case: str, script: str, scratch: Path) -> list[dict[str, Any]]:
+class Nursery:
+    """A process with torch imported, which forks one child per script."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, str(Path(__file__).with_name("nursery.py"))]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
+
+    def run(self, folder: Path, script: str) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps({"folder": str(folder), "script": script}) + "\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline(), "the process that starts the scripts is gone"
+
+    def close(self) -> None:
+        self.process.communicate()
+
+
+def watched(case: str, script: str, scratch: Path, nurseries: Queue[Nursery]) -> list[dict[str, Any]]:
     """The loud findings of one script, run in a copy of its folder."""
     work = scratch / f"{case}-{script}"
     shutil.copytree(SCRIPTS / case, work)
-    command = [sys.executable, "-m", "whygrad", "run", "--json", "report.json", script]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=120, env=environment, check=False)
+    nursery = nurseries.get()
+    try:
+        nursery.run(work, script)
+    finally:
+        nurseries.put(nursery)
     report = json.loads((work / "report.json").read_text(encoding="utf-8"))
     assert report["limits"] == []
     return [f for f in report["findings"] if f["severity"] in ("error", "warning") and not f["suppressed"]]
@@ -46,13 +71,18 @@ def watched(case: str, script: str, scratch: Path) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """All scripts, two at a time: most of a run is importing torch."""
+    """All scripts, two at a time."""
     scratch = tmp_path_factory.mktemp("scripts")
-    with ThreadPoolExecutor(2) as pool:
+    nurseries: Queue[Nursery] = Queue()
+    for _ in range(AT_ONCE):
+        nurseries.put(Nursery())
+    with ThreadPoolExecutor(AT_ONCE) as pool:
         started: dict[tuple[str, str], Future[list[dict[str, Any]]]] = {
-            run: pool.submit(watched, *run, scratch) for run in RUNS
+            run: pool.submit(watched, *run, scratch, nurseries) for run in RUNS
         }
         yield started
+    while not nurseries.empty():
+        nurseries.get().close()
 
 
 @pytest.mark.parametrize("case", [case for case, script in RUNS if script == "bad.py"])

@@ -65,8 +65,10 @@ def _parameters(trace: Trace) -> list[ParameterRow]:
 def _losses(trace: Trace) -> list[LossRow]:
     latest: dict[object, Backward] = {}
     for backward in trace.backwards:
-        if backward.how == "backward":
-            latest[backward.site, backward.library] = backward
+        key = (backward.site, backward.library)
+        known = latest.get(key)
+        if backward.how == "backward" and (backward.root is not None or known is None or known.root is None):
+            latest[key] = backward
     return [_loss(trace, backward) for backward in list(latest.values())[:MOST_LOSSES]]
 
 

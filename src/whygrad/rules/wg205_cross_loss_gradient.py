@@ -48,8 +48,8 @@ from collections.abc import Iterator
 from whygrad import leaking, wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Trace
-from whygrad.trace.crosstalk import crosstalk
-from whygrad.trace.leaks import Leak
+from whygrad.trace.crosstalk import crosstalk, judgements
+from whygrad.trace.leaks import Leak, consumed
 
 CODE = "WG205"
 NAME = "cross-loss-gradient"
@@ -69,6 +69,29 @@ def check(trace: Trace) -> Iterator[Finding]:
         kept[0].parameters |= leak.parameters
     for leak, kind in found.values():
         yield _finding(trace, leak, kind)
+    if not found:
+        yield from _harmless(trace)
+
+
+def _harmless(trace: Trace) -> Iterator[Finding]:
+    """The same deposit, thrown away by the judge's own clearing: how SAC and DDPG are meant to work."""
+    said: set[object] = set()
+    for judgement in judgements(trace):
+        backward = judgement.part.backward
+        clears = [c for c in trace.clears if any(backward.id in c.discarded.get(n, ()) for n in judgement.judge)]
+        if backward.site in said or not clears or consumed(trace, backward).keys() & judgement.judge:
+            continue
+        said.add(backward.site)
+        who = wording.whom(trace, judgement.judge)
+        yield Finding(
+            CODE,
+            NAME,
+            "note",
+            f"{backward.name} also deposits gradient on {who}; harmless, because the clearing at "
+            f"{wording.where(clears[-1].site)} discards it before any step",
+            backward.site,
+            parameters=trace.names(judgement.judge),
+        )
 
 
 def _finding(trace: Trace, leak: Leak, kind: str) -> Finding:

@@ -55,15 +55,13 @@ from whygrad.trace.refreshing import Lagging, lagging
 
 CODE = "WG308"
 NAME = "target-never-updated"
-ENOUGH = 20
-"""Updates before a target that never moved is one that never will."""
 
 
 def check(trace: Trace) -> Iterator[Finding]:
     if any(found.how == "result" for file in trace.files for found in useless(file)):
         return  # The update is there and has no effect: WG208 names it.
     for case in lagging(trace):
-        if trace.weights_seen >= ENOUGH and trace.roles.get(wording.whom(trace, case.parameters)) != "reference":
+        if trace.roles.get(wording.whom(trace, case.parameters)) != "reference":
             yield _finding(trace, case)
 
 
@@ -72,6 +70,7 @@ def _finding(trace: Trace, case: Lagging) -> Finding:
     online = wording.whom(trace, case.error.predicts(trace.graph))
     forward = leaking.outside(trace, case.forward)
     labels = []
+    still = min(trace.parameter(n).still for n in case.parameters)
     waiting = None
     if case.copy is not None:
         site = case.copy.site
@@ -98,9 +97,8 @@ def _finding(trace: Trace, case: Lagging) -> Finding:
         here,
         labels,
         why,
-        f"unchanged up to update {trace.weights_seen} of {trace.updates} (relative tolerance 1e-5), while {online} is "
-        "stepped",
+        f"unchanged through {still} of {trace.updates} updates (relative tolerance 1e-5), while {online} is stepped",
         fix,
         parameters=trace.names(case.parameters),
-        evidence={"updates": trace.weights_seen, "copied": case.copy is not None},
+        evidence={"updates": still, "copied": case.copy is not None},
     )

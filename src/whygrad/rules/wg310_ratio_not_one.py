@@ -50,11 +50,13 @@ from whygrad import leaking, wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Trace
 from whygrad.trace.modes import mismatch, modes
-from whygrad.trace.ratios import Ratio, by_place, made_of, ratios, same_weights
+from whygrad.trace.ratios import Ratio, by_place, made_of, ratios, same_weights, selected
 
 CODE = "WG310"
 NAME = "ratio-not-one"
 EXACT = {"float64": 1e-4, "float32": 1e-3}
+PADDING = 0.5
+"""Where a mask picks from the ratio, this much of it must be off: the rest may be padding."""
 COARSE = 5e-2
 """Half precision: two forwards of different shape differ by about this much."""
 
@@ -64,6 +66,7 @@ def check(trace: Trace) -> Iterator[Finding]:
         first = [r for r in evaluations if r.op.spread is not None and same_weights(trace, r)]
         first = [r for r in first if not made_of(trace.graph, r.old, r.new, gradient=False)]  # a mixture, on purpose
         off = [r for r in first if r.op.spread is not None and r.op.spread > EXACT.get(r.op.dtype, COARSE)]
+        off = [r for r in off if r.op.off > PADDING or not selected(trace.graph, r)]
         if off and len(off) == len(first) and not mismatch(trace.graph, off[-1].new, off[-1].old):
             yield _finding(trace, off)
 

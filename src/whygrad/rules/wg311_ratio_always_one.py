@@ -67,10 +67,13 @@ def check(trace: Trace) -> Iterator[Finding]:
             later
             for earlier, later in pairwise(known)
             if stepped_between(trace, earlier, later)
+            and earlier.new != later.new
             and batch(trace.graph, earlier.new) == batch(trace.graph, later.new) != frozenset()
         ]
         if again:
             yield _finding(trace, known, again)
+        elif len(known) > 2 and all(stepped_between(trace, *pair) for pair in pairwise(known)):
+            yield _harmless(trace, known[-1])
 
 
 def _finding(trace: Trace, known: list[Ratio], again: list[Ratio]) -> Finding:
@@ -92,6 +95,17 @@ def _finding(trace: Trace, known: list[Ratio], again: list[Ratio]) -> Finding:
         "compute it once when the batch is collected, under torch.no_grad(), and store it with the batch",
         parameters=trace.names(trace.graph.reach(ratio.new)),
         evidence={"evaluations": len(known), "after_a_step": len(again)},
+    )
+
+
+def _harmless(trace: Trace, ratio: Ratio) -> Finding:
+    who = wording.whom(trace, trace.graph.reach(ratio.new))
+    return Finding(
+        CODE,
+        NAME,
+        "note",
+        f"the ratio of {who} is exactly 1; harmless, because each batch is used for one update only",
+        ratio.op.site,
     )
 
 

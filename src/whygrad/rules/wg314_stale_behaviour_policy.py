@@ -57,19 +57,18 @@ from whygrad.trace.refreshing import Behaviour, stale_behaviour
 
 CODE = "WG314"
 NAME = "stale-behaviour-policy"
-ENOUGH = 20
 
 
 def check(trace: Trace) -> Iterator[Finding]:
-    if trace.weights_seen >= ENOUGH:
-        for case in stale_behaviour(trace):
-            yield _finding(trace, case)
+    for case in stale_behaviour(trace):
+        yield _finding(trace, case)
 
 
 def _finding(trace: Trace, case: Behaviour) -> Finding:
     who, policy = wording.whom(trace, case.stale), wording.whom(trace, case.policy)
     forward = leaking.outside(trace, case.forward)
     labels = []
+    still = min(trace.parameter(n).still for n in case.stale)
     if case.copy is not None:
         site, here = case.copy.site, "refreshes it without these parameters" if case.partly else "leaves it as it was"
         if forward is not None:
@@ -88,9 +87,8 @@ def _finding(trace: Trace, case: Behaviour) -> Finding:
         here,
         labels,
         "the policy learns from actions that another, older policy chose; the farther it moves, the less they say.",
-        f"{wording.plural(len(case.stale), 'parameter')} unchanged up to update {trace.weights_seen} of "
-        f"{trace.updates}",
+        f"{wording.plural(len(case.stale), 'parameter')} unchanged through {still} of {trace.updates} updates",
         f"copy all of {policy} into it after each update",
         parameters=trace.names(case.stale),
-        evidence={"updates": trace.weights_seen, "partly_refreshed": case.partly},
+        evidence={"updates": still, "partly_refreshed": case.partly},
     )

@@ -47,6 +47,14 @@ def layer(graph: Graph, op: Op) -> bool:
     """Part of a network: it applies weights, or mixes activations as attention does."""
     if op.name not in CONTRACTIONS:
         return op.layer
+    key = ("layer", op.id)
+    if key not in graph.memo:
+        graph.memo[key] = _mixes(graph, op)
+    found: bool = graph.memo[key]
+    return found
+
+
+def _mixes(graph: Graph, op: Op) -> bool:
     operands = [i.op for i in op.inputs]
     if len(operands) == 2 and operands[0] == operands[1]:
         return False  # a square: `einsum("bd,bd->b", delta, delta)`
@@ -96,7 +104,11 @@ def head(
 
 def tops(graph: Graph, root: int, *, gradient: bool = True) -> list[Op]:
     """The last layers of the networks a value comes from."""
-    return [op for op in head(graph, root, gradient=gradient) if layer(graph, op)]
+    key = ("tops", root, gradient)
+    if key not in graph.memo:
+        graph.memo[key] = [op for op in head(graph, root, gradient=gradient) if layer(graph, op)]
+    found: list[Op] = graph.memo[key]
+    return found
 
 
 def bare(graph: Graph, root: int) -> bool:
@@ -118,23 +130,6 @@ def score_like(graph: Graph, root: int) -> bool:
 def _exponential(graph: Graph, op: Op) -> bool:
     del graph
     return op.name in ("exp", "softmax")
-
-
-def depends(graph: Graph, root: int) -> frozenset[int]:
-    """Parameters that the value was computed from, choices of index and mask left out."""
-    found: set[int] = set()
-    stack, seen = [root], {root}
-    while stack:
-        op = graph.ops.get(stack.pop())
-        if op is None:
-            continue
-        if op.parameter is not None:
-            found.add(op.parameter)
-        for operand in op.inputs:
-            if not operand.selector and operand.op not in seen:
-                seen.add(operand.op)
-                stack.append(operand.op)
-    return frozenset(found)
 
 
 def summands(graph: Graph, root: int) -> list[Summand]:

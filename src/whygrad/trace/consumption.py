@@ -49,7 +49,17 @@ def by_hand(trace: Trace) -> frozenset[int]:
     deposited = {n for b in trace.backwards for n in b.deposits}
     written = {n for c in trace.copies for n in c.into}
     copied = {n for c in trace.copies if c.sources for n in c.into}
-    return frozenset((written & deposited) - copied - set(trace.holders))
+    return frozenset((written & deposited) - copied - set(trace.holders)) | _natural(trace)
+
+
+def _natural(trace: Trace) -> frozenset[int]:
+    """Differentiated by `autograd.grad` and then written to: a natural gradient, a line search."""
+    out: set[int] = set()
+    for backward in trace.rooted:
+        if backward.how == "grad" and backward.root is not None:
+            later = {n for c in trace.copies if c.order > backward.order and not c.sources for n in c.into}
+            out |= trace.graph.reach(backward.root) & later
+    return frozenset(out)
 
 
 def missing(trace: Trace) -> frozenset[int]:
@@ -60,6 +70,7 @@ def missing(trace: Trace) -> frozenset[int]:
         reached |= trace.graph.reach(backward.root)
     enough = ENOUGH_STEPS if trace.cut_short else 1
     stepping = {n for o in trace.optimizers if o.steps >= enough for n in o.parameters}
+    stepping -= _natural(trace)
     stepping -= {n for case in starved(trace) for n in case.optimizer.parameters}
     return frozenset(
         p.id

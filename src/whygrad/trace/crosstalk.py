@@ -62,9 +62,37 @@ def crosstalk(trace: Trace) -> Iterator[tuple[Leak, str]]:
         mine = error.predicts(trace.graph) & learners & set(used)
         if mine and _fitted(trace, error) & judges:
             yield _leak(trace, backward, error.op, mine, used), "judging"
+    seen = {(j.part.backward.site, j.part.backward.made) for j in found}
+    for backward in latest(trace):
+        mine = left_over(trace, backward)
+        if mine and (backward.site, backward.made) not in seen:
+            assert backward.root is not None
+            yield _leak(trace, backward, trace.graph[backward.root], mine, consumed(trace, backward)), "judged"
     for leak, error in attached_targets(trace):
         if not same_step(trace, leak, error.predicts(trace.graph)):
             yield leak, "target"
+
+
+def left_over(trace: Trace, backward: Backward) -> frozenset[int]:
+    """What a loss left on the network that judged its output, applied later together with that network's own loss.
+
+    A generator's loss runs through the discriminator: the generator steps, the discriminator's loss follows,
+    and its step finds both.
+    """
+    assert backward.root is not None
+    last = {n for top in tops(trace.graph, backward.root) for n in _direct(trace, top)}
+    taking = [s for s in trace.steps if any(backward.id in ids for ids in s.consumed.values())]
+    if len(taking) < 2:
+        return frozenset()
+    first = {n for n, ids in taking[0].consumed.items() if backward.id in ids}
+    for step in taking[1:]:
+        mine = frozenset(n for n, ids in step.consumed.items() if backward.id in ids) - first
+        if step.optimizer == taking[0].optimizer or not last & mine or last & first:
+            continue
+        between = [b for b in trace.backwards if taking[0].order < b.order < step.order]
+        if any(b.deposits & mine and not b.deposits & first for b in between):
+            return mine
+    return frozenset()
 
 
 def same_step(trace: Trace, leak: Leak, prediction: frozenset[int]) -> bool:
@@ -90,6 +118,10 @@ def _leak(trace: Trace, backward: Backward, op: Op, mine: frozenset[int], used: 
 
 
 def judgements(trace: Trace) -> list[Judgement]:
+    return trace.once("judgements", lambda: _judgements(trace))
+
+
+def _judgements(trace: Trace) -> list[Judgement]:
     graph = trace.graph
     parts = [
         _Part(backward, term, term.reach(graph))

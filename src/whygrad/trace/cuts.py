@@ -35,10 +35,7 @@ class Cut:
 
 def cuts(trace: Trace) -> list[Cut]:
     """All cuts of the trace; parameters that die at one place share one cut."""
-    if trace.known_cuts is None:
-        trace.known_cuts = _find(trace)
-    found: list[Cut] = trace.known_cuts
-    return found
+    return trace.once("cuts", lambda: _find(trace))
 
 
 def cut_between(trace: Trace, backward: Backward, parameters: frozenset[int]) -> list[Cut]:

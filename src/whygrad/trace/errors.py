@@ -46,6 +46,13 @@ class Error:
 
 def errors(graph: Graph, root: int) -> list[Error]:
     """All errors that a loss is made of, nearest first."""
+    found: list[Error] = graph.memo.setdefault(("errors", root), [])
+    if not found:
+        found.extend(_find(graph, root))
+    return found
+
+
+def _find(graph: Graph, root: int) -> list[Error]:
     out: list[Error] = []
     for op in head(graph, root, stop=_likelihood):
         found = _error(graph, op)
@@ -84,8 +91,9 @@ def _two_sided(graph: Graph, op: Op, first: int, second: int) -> Error:
     one, two = tuple(summands(graph, first)), tuple(summands(graph, second))
     if op.name in ("cross_entropy", "kl_div", "binary_cross_entropy", "binary_cross_entropy_with_logits"):
         return Error(op, one, two, _mixes_data(graph, second))
-    if bootstrap(graph, one) and not bootstrap(graph, two):
-        one, two = two, one
+    constant = not any(s.reach(graph) for s in one) and any(s.reach(graph) for s in two)
+    if constant or (bootstrap(graph, one) and not bootstrap(graph, two)):
+        one, two = two, one  # Some write the target first.
     return Error(op, one, two, bootstrap(graph, two))
 
 

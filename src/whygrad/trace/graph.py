@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from whygrad.trace.site import Site
 
@@ -82,6 +83,8 @@ class Op:
     """The Python number that took part in an addition or a scaling."""
     spread: float | None = None
     """Of what may be a probability ratio: its largest distance from one."""
+    off: float = 0.0
+    """The part of it that is further than 0.001 from one."""
     training: bool | None = None
     """Of dropout and batch normalisation: the mode it ran in."""
 
@@ -100,7 +103,11 @@ class Graph:
     """Operations by number; an operation's operands have lower numbers."""
 
     ops: dict[int, Op] = field(default_factory=dict)
-    _reach: dict[int, frozenset[int]] = field(default_factory=dict, repr=False)
+    _masks: dict[str, dict[int, int]] = field(default_factory=dict, repr=False)
+    _sets: dict[int, frozenset[int]] = field(default_factory=dict, repr=False)
+    _counted: int = field(default=-1, repr=False)
+    memo: dict[object, Any] = field(default_factory=dict, repr=False)
+    """Answers about finished graphs that are asked for again and again."""
 
     def __getitem__(self, op: int) -> Op:
         return self.ops[op]
@@ -117,28 +124,21 @@ class Graph:
 
     def reach(self, root: int) -> frozenset[int]:
         """Parameters that gradient gets to from here."""
-        if root not in self._reach:
-            self._reach[root] = frozenset(self._flood(root, gradient=True))
-        return self._reach[root]
+        return self._parameters("gradient", root)
 
     def depends(self, root: int) -> frozenset[int]:
         """Parameters that the value at this operation was computed from, by any path."""
-        return frozenset(self._flood(root, gradient=False))
+        return self._parameters("any", root)
+
+    def made_from(self, root: int) -> frozenset[int]:
+        """The same, choices of index and mask left out."""
+        return self._parameters("value", root)
 
     def carriers(self, root: int) -> set[int]:
         """Operations through which gradient passes on the way back from `root`."""
-        return self._visited(root, gradient=True)
-
-    def _flood(self, root: int, *, gradient: bool) -> Iterable[int]:
-        for number in self._visited(root, gradient=gradient):
-            parameter = self.ops[number].parameter
-            if parameter is not None:
-                yield parameter
-
-    def _visited(self, root: int, *, gradient: bool) -> set[int]:
         seen: set[int] = set()
         # Below a re-entrant checkpoint that kept its gradient, every value dependence is one.
-        stack = [(root, gradient)]
+        stack = [(root, True)]
         while stack:
             number, strict = stack.pop()
             if number in seen or number not in self.ops:
@@ -150,3 +150,35 @@ class Graph:
                 if not strict or folded or op.passes(operand):
                     stack.append((operand.op, strict and not folded))
         return seen
+
+    def _parameters(self, how: str, root: int) -> frozenset[int]:
+        if self._counted != len(self.ops):
+            self._count()
+        mask = self._masks[how].get(root, 0)
+        found = self._sets.get(mask)
+        if found is None:
+            found = self._sets[mask] = frozenset(n for n in range(mask.bit_length()) if mask >> n & 1)
+        return found
+
+    def _count(self) -> None:
+        """One pass over the operations, oldest first: parameters as bits, so that a long chain costs no more."""
+        reach: dict[int, int] = {}
+        anything: dict[int, int] = {}
+        values: dict[int, int] = {}
+        for number in sorted(self.ops):
+            op = self.ops[number]
+            own = 1 << op.parameter if op.parameter is not None else 0
+            some = every = value = own
+            folded = op.kind is Kind.CHECKPOINT and op.requires_grad
+            for operand in op.inputs:
+                behind = anything.get(operand.op, 0)
+                every |= behind
+                if not operand.selector:
+                    value |= values.get(operand.op, 0)
+                if folded:
+                    some |= behind
+                elif op.passes(operand):
+                    some |= reach.get(operand.op, 0)
+            reach[number], anything[number], values[number] = some, every, value
+        self._masks = {"gradient": reach, "any": anything, "value": values}
+        self._counted = len(self.ops)

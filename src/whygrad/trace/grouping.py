@@ -13,10 +13,7 @@ MOST_PARTS = 12
 
 def modules(trace: Trace) -> dict[str, list[int]]:
     """`agent` as one, or `agent.trunk`, `agent.actor` and `agent.critic` where different losses train them."""
-    if trace.known_modules is None:
-        trace.known_modules = _modules(trace)
-    found: dict[str, list[int]] = trace.known_modules
-    return found
+    return trace.once("modules", lambda: _modules(trace))
 
 
 def _modules(trace: Trace) -> dict[str, list[int]]:

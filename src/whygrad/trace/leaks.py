@@ -40,6 +40,10 @@ class Leak:
 
 def consumed(trace: Trace, backward: Backward) -> dict[int, set[int]]:
     """Parameters on which some step used what this backward deposited, with the optimizers that did."""
+    return trace.once(("consumed", backward.id), lambda: _consumed(trace, backward))
+
+
+def _consumed(trace: Trace, backward: Backward) -> dict[int, set[int]]:
     out: dict[int, set[int]] = {}
     for step in trace.steps:
         for number, ids in step.consumed.items():
@@ -59,6 +63,10 @@ def _leak(trace: Trace, backward: Backward, op: Op, source: Op, reach: Iterable[
 
 def attached_targets(trace: Trace) -> list[tuple[Leak, Error]]:
     """Targets of a regression through which a step's gradient flows."""
+    return trace.once("attached targets", lambda: _attached_targets(trace))
+
+
+def _attached_targets(trace: Trace) -> list[tuple[Leak, Error]]:
     out: list[tuple[Leak, Error]] = []
     own = predicted(trace)
     for backward in latest(trace):
@@ -97,6 +105,10 @@ def _regressed_elsewhere(graph: Graph, error: Error, reach: frozenset[int], own:
 
 def predicted(trace: Trace) -> dict[int, set[object]]:
     """Parameters that are fitted to some target, with the places of the errors that do it."""
+    return trace.once("predicted", lambda: _predicted(trace))
+
+
+def _predicted(trace: Trace) -> dict[int, set[object]]:
     out: dict[int, set[object]] = {}
     for backward in latest(trace):
         assert backward.root is not None

@@ -44,6 +44,8 @@ class Parameter:
     """Parameters its first value was computed from."""
     moved: bool | None = None
     """Its values were seen to change after its first use, by whatever means; None: nobody could look."""
+    still: int = 0
+    """Updates through which it was watched and did not move."""
     same_memory: tuple[int, ...] = ()
     """Other parameters that live in the very same memory."""
 

@@ -91,16 +91,20 @@ def _fill(
         return
     cell = Cell(len(reached), len(numbers))
     names = {o.id: o.name for o in trace.optimizers}
+    loss = (backward.site, backward.library, backward.made)
+    mine = {b.id for b in trace.backwards if (b.site, b.library, b.made) == loss}
     for step in trace.steps:
-        if any(backward.id in step.consumed.get(n, ()) for n in reached):
+        if any(mine.intersection(step.consumed.get(n, ())) for n in reached):
             cell.consumed_by.append(names[step.optimizer])
     cell.consumed_by = list(dict.fromkeys(cell.consumed_by))
     if not cell.consumed_by:
-        lost = [c.site for c in trace.clears if any(backward.id in c.discarded.get(n, ()) for n in reached)]
+        lost = [c.site for c in trace.clears if any(mine.intersection(c.discarded.get(n, ())) for n in reached)]
         cell.discarded_by = [site for site in dict.fromkeys(lost) if site is not None]
     if part is not None and backward.squares:
         cell.norm = math.sqrt(sum(backward.squares.get((part.op, n), 0.0) for n in numbers))
         cell.share = 1.0
+        if not cell.norm:
+            return  # Connected, and the gradient is exactly zero: the term does not train it.
     row.cells[module] = cell
 
 

@@ -62,12 +62,13 @@ def paths(
     and were forgotten: a factor in front of them is a weight all the same.
     """
     visits: dict[int, _Visit] = {}
-    queue: list[tuple[float, int, int | None, bool, bool, bool]] = [(0.0, -r, None, False, False, False) for r in roots]
+    # Of equally cheap ways the newer operation wins: what the update made, not what was set up before it.
+    queue: list[tuple[float, int, int, bool, bool, bool]] = [(0.0, -r, 0, False, False, False) for r in roots]
     heapq.heapify(queue)
     found: dict[int, Path] = {}
     while queue:
-        cost, negative, previous, layered, inferred, chosen = heapq.heappop(queue)
-        number = -negative
+        cost, negative, before, layered, inferred, chosen = heapq.heappop(queue)
+        number, previous = -negative, -before or None
         if number in visits or number not in graph.ops or cost > DEAREST:
             continue
         op = graph[number]
@@ -82,7 +83,7 @@ def paths(
         for operand in _followed(graph, op, layered, alive | fresh if op.name in SCALINGS else alive):
             extra = INFERRED_COST * (operand.inferred + operand.selector)
             through = (layered or op.layer, inferred or operand.inferred, chosen or operand.selector)
-            heapq.heappush(queue, (paid + extra, -operand.op, number, *through))
+            heapq.heappush(queue, (paid + extra, -operand.op, -number, *through))
     return found
 
 

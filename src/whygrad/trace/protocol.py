@@ -95,11 +95,13 @@ def discarded(trace: Trace) -> list[Discarded]:
     used = _consumed(trace, by_id)
     lost: dict[tuple[object, Loss], dict[int, set[int]]] = {}
     where: dict[tuple[object, Loss], tuple[Clear, Backward]] = {}
+    stepped = {i: step.order for step in reversed(trace.steps) for ids in step.consumed.values() for i in ids}
     for clear in trace.clears:
         for number, ids in clear.discarded.items():
             for backward in (by_id[found] for found in ids if found in by_id and number not in by_hand):
                 own = used.ids.get((_loss(backward), number))
-                if own is not None and backward.id not in own:
+                delayed = stepped.get(backward.id, clear.order) < clear.order  # others stepped: this one waits its turn
+                if own is not None and backward.id not in own and not delayed:
                     place = (clear.site, _loss(backward))
                     lost.setdefault(place, {}).setdefault(number, set()).add(backward.id)
                     where[place] = clear, backward

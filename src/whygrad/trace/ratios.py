@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import LOGS, PROBABILITIES, SHAPING, depends, head, score_like, tops
+from whygrad.trace.anatomy import LOGS, PROBABILITIES, SHAPING, head, score_like, tops
 from whygrad.trace.graph import Graph, Kind, Op
 from whygrad.trace.ledger import Backward
 from whygrad.trace.terms import SCALINGS
@@ -16,6 +16,7 @@ MADE_UP = frozenset(
     {"arange", "zeros", "ones", "eye", "full", "empty", "linspace", "zeros_like", "ones_like", "full_like"}
 )
 """Factories of constants: made anew for every forward, they say nothing about the batch."""
+PICKING = frozenset({"gather", "take_along_dim", "take", "prod"})
 GATHERING = frozenset({"sum", "mean", "norm", "logsumexp", "max", "amax", "cumsum", "std", "var", "nansum"})
 INSIDE = SHAPING | SCALINGS | {"sum", "mean"}
 
@@ -33,6 +34,10 @@ class Ratio:
 
 
 def ratios(trace: Trace) -> list[Ratio]:
+    return trace.once("ratios", lambda: _find(trace))
+
+
+def _find(trace: Trace) -> list[Ratio]:
     out: dict[int, Ratio] = {}
     for backward in trace.rooted:
         assert backward.root is not None
@@ -52,6 +57,8 @@ def _ratio(graph: Graph, backward: Backward, op: Op) -> Ratio | None:
     new, old = values
     if not op.passes(new) or not chance(graph, new.op) or _normalises(graph, new.op, old.op):
         return None
+    if graph[new.op].shape != graph[old.op].shape:
+        return None
     return Ratio(backward, op, new.op, old.op, op.passes(old)) if _stored(graph, old.op) else None
 
 
@@ -70,10 +77,11 @@ def _exponential(graph: Graph, backward: Backward, op: Op) -> Ratio | None:
 
 
 def chance(graph: Graph, root: int) -> bool:
-    """A probability with gradient: softmax, or the exponential of a log-probability."""
-    ops = list(head(graph, root))
-    exponential = any(op.name == "exp" and score_like(graph, op.id) for op in ops)
-    return exponential or any(op.name in PROBABILITIES for op in ops)
+    """A probability itself, picked or reshaped at most: softmax, or the exponential of a log-probability."""
+    op = graph.ops.get(root)
+    while op is not None and (op.name in SHAPING or op.name in PICKING) and op.inputs:
+        op = graph.ops.get(op.inputs[0].op)
+    return op is not None and (op.name in PROBABILITIES or (op.name == "exp" and score_like(graph, op.id)))
 
 
 def _stored(graph: Graph, root: int) -> bool:
@@ -111,7 +119,7 @@ def same_weights(trace: Trace, ratio: Ratio) -> bool | None:
     """Whether both sides come from one network with the same weights; None if that cannot be told."""
     graph = trace.graph
     trained = {n for n in graph.reach(ratio.new) if trace.parameter(n).consumed}
-    if not trained or not trained <= depends(graph, ratio.old):
+    if not trained or not trained <= graph.made_from(ratio.old):
         return None
     start, end = forward_start(graph, ratio.old), ratio.op.id
     return not any(start <= s.serial < end and trained & set(s.consumed) for s in trace.steps)
@@ -134,6 +142,16 @@ def batch(graph: Graph, root: int) -> frozenset[int]:
                 seen.add(operand.op)
                 stack.append(operand.op)
     return frozenset(found)
+
+
+def selected(graph: Graph, ratio: Ratio) -> bool:
+    """Whether a mask picks some of the ratio's elements on their way into the loss."""
+    assert ratio.backward.root is not None
+    for op in head(graph, ratio.backward.root):
+        picks = any(i.selector and graph[i.op].dtype == "bool" for i in op.inputs if i.op in graph.ops)
+        if picks and any(behind.id == ratio.op.id for behind in head(graph, op.id)):
+            return True
+    return False
 
 
 def stepped_between(trace: Trace, earlier: Ratio, later: Ratio) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import PRODUCTS, SHAPING, depends, log_like, tops
+from whygrad.trace.anatomy import PRODUCTS, SHAPING, log_like, tops
 from whygrad.trace.errors import Error, errors
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward, Copy
@@ -14,6 +14,8 @@ from whygrad.trace.losses import latest
 from whygrad.trace.ratios import Ratio, ratios
 from whygrad.trace.trace import Trace
 
+ENOUGH = 20
+"""Updates before a network that never moved is one that never will."""
 TARGET = re.compile(r"target|targ|tgt", re.IGNORECASE)
 
 
@@ -63,11 +65,11 @@ def lagging(trace: Trace) -> list[Lagging]:
             for summand in error.target:
                 if log_like(graph, summand.op, gradient=False):
                     continue  # A penalty on the distance from a reference policy, not a value.
-                behind = depends(graph, summand.op) - trained
-                if not error.bootstraps and not all(TARGET.search(trace.parameter(n).name) for n in behind):
+                behind = graph.made_from(summand.op) - trained
+                if not error.bootstraps and not all(_called_target(trace, n) for n in behind):
                     continue
-                still = frozenset(n for n in behind if trace.parameter(n).moved is False and n not in trained)
-                follows = still and all(_same_shape(trace, n, error.predicts(graph)) for n in still)
+                still = frozenset(n for n in behind if trace.parameter(n).still >= ENOUGH)
+                follows = still and all(_follows(trace, n, error.predicts(graph)) for n in still)
                 layers = tops(graph, summand.op, gradient=False)
                 if follows and layers and len(still) * 2 > len(behind):
                     copy = next((c for c in reversed(trace.copies) if c.into & still and c.order > started), None)
@@ -75,9 +77,17 @@ def lagging(trace: Trace) -> list[Lagging]:
     return list(out.values())
 
 
-def _same_shape(trace: Trace, number: int, online: frozenset[int]) -> bool:
-    shape = trace.parameter(number).shape
-    return any(trace.parameter(n).shape == shape for n in online) or bool(trace.parameter(number).derived_from)
+def _called_target(trace: Trace, number: int) -> bool:
+    """A copy of another network that goes by the name of a target."""
+    parameter = trace.parameter(number)
+    return bool(parameter.derived_from) and bool(TARGET.search(parameter.name))
+
+
+def _follows(trace: Trace, number: int, online: frozenset[int]) -> bool:
+    """Meant to follow: made as a copy, or built like the trained one and filled from it or called a target."""
+    parameter = trace.parameter(number)
+    alike = any(trace.parameter(n).shape == parameter.shape for n in online)
+    return bool(parameter.derived_from) or (alike and (parameter.loaded or bool(TARGET.search(parameter.name))))
 
 
 @dataclass(slots=True)
@@ -99,8 +109,8 @@ def stale_behaviour(trace: Trace) -> list[Behaviour]:
     started = min((s.order for s in trace.steps), default=0)
     for ratio in ratios(trace):
         policy = frozenset(n for n in graph.reach(ratio.new) if trace.parameter(n).consumed)
-        behind = depends(graph, ratio.old) - policy
-        stale = frozenset(n for n in behind if trace.parameter(n).moved is False and _copy_of(trace, n, policy))
+        behind = graph.made_from(ratio.old) - policy
+        stale = frozenset(n for n in behind if trace.parameter(n).still >= ENOUGH and _copy_of(trace, n, policy))
         if not stale or not policy or not _weighed(graph, ratio):
             continue
         copy = next((c for c in reversed(trace.copies) if c.into & behind and c.order > started), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from whygrad.trace.anatomy import bare, head, score_like
+from whygrad.trace.consumption import trained
 from whygrad.trace.crosstalk import judgements
 from whygrad.trace.grouping import modules
 from whygrad.trace.leaks import predicted
@@ -66,20 +67,15 @@ def _policies(trace: Trace) -> set[int]:
 def _role(
     trace: Trace, module: str, numbers: list[int], values: set[int], policies: set[int], sources: dict[str, str]
 ) -> str:
-    trained = any(trace.parameter(n).consumed for n in numbers)
-    if not trained:
+    if not trained(trace).intersection(numbers):
         moves = any(trace.parameter(n).moved for n in numbers)
         if module in sources:
             return "target" if moves or NAMED[0][1].search(module) else "reference"
         return next((role for role, pattern in NAMED if pattern.search(module)), "")
-    if (
-        all(len(trace.parameter(n).shape) <= 1 for n in numbers)
-        and len(numbers) == 1
-        and _multiplies(trace, numbers[0])
-    ):
-        return "temperature"
     if policies.intersection(numbers):
         return "actor" if not values.intersection(numbers) else "actor and critic"
+    if len(numbers) == 1 and len(trace.parameter(numbers[0]).shape) <= 1 and _multiplies(trace, numbers[0]):
+        return "temperature"
     return "critic" if values.intersection(numbers) else ""
 
 

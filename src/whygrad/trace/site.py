@@ -15,6 +15,8 @@ class Site:
     end_line: int = 0
     end_col: int = 0
     function: str = ""
+    within: str = ""
+    """The place inside a library that this line of the user's led to: one call may do many things."""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"

@@ -55,18 +55,30 @@ def terms(graph: Graph, root: int) -> list[Term]:
         if numbers:  # Python numbers that make up one summand together: `x.item() * weight`
             key: object = (op.site or number, "numbers")
             groups.setdefault(key, []).extend(numbers)
-            sites[key] = graph[numbers[0]].site
+            sites[key] = _place(graph[numbers[0]])
         if parts:
             splits = op.name in SUMS or op.name in JOINS
             for index, part in reversed(list(enumerate(parts))):
                 if part not in numbers:
-                    place = (op.site, index) if op.name in SUMS and op.site is not None else operand
+                    site = _place(op)
+                    place = (site, index) if op.name in SUMS and site is not None else operand
                     stack.append((part, part if splits else head, place))
         else:
             key = op.site or number
             groups.setdefault(key, []).append(number)
-            sites[key], operands[key] = graph[head].site, operand
+            sites[key], operands[key] = _place(graph[head]), operand
     return [Term(tuple(ops), sites[key], operands.get(key)) for key, ops in groups.items()]
+
+
+def _place(op: Op) -> Site | None:
+    """Where the term is written: in the library, if the user only called that."""
+    return op.library or op.site
+
+
+def _log(graph: Graph, op: Op) -> bool:
+    while op.name in ("sum", "neg") and op.inputs and op.inputs[0].op in graph.ops:
+        op = graph[op.inputs[0].op]
+    return op.name == "log"
 
 
 def _parts(graph: Graph, op: Op) -> list[int]:
@@ -74,6 +86,8 @@ def _parts(graph: Graph, op: Op) -> list[int]:
     if op.blocks:
         return []
     values = [(operand, found) for operand, found in graph.operands(op) if not operand.selector]
+    if op.name in SUMS and any(_log(graph, found) for _, found in values):
+        return []  # A log-probability: its parts are no terms of the loss.
     if op.name in SUMS or op.name in PASSING or op.name in JOINS:
         return [found.id for _, found in values]
     if op.name in SCALINGS:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from whygrad.trace.graph import Graph
 from whygrad.trace.ledger import Alias, Backward, Clear, Clip, Copy, Kept, Optimizer, Parameter, Step, Switch
 from whygrad.trace.raised import Raised
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -37,15 +39,18 @@ class Trace:
     backward_calls: int = 0
     limits: list[str] = field(default_factory=list)
     """What could not be seen, in sentences."""
-    known_cuts: Any = field(default=None, repr=False)
-    """The answer of `whygrad.trace.cuts`, kept because many rules ask."""
-    known_modules: Any = field(default=None, repr=False)
-    """The answer of `whygrad.trace.grouping`."""
+    known: dict[object, Any] = field(default_factory=dict, repr=False)
+    """Answers that many rules ask for, by question."""
+
+    def once(self, question: object, answer: Callable[[], T]) -> T:
+        """Work something out the first time it is asked for."""
+        if question not in self.known:
+            self.known[question] = answer()
+        found: T = self.known[question]
+        return found
 
     ran: set[tuple[str, str]] = field(default_factory=set)
     """Functions of the user, by file and name, in which some operation ran."""
-    weights_seen: int = 0
-    """Updates at the last look whether networks outside the optimizers had moved."""
     held: dict[int, tuple[str, str]] = field(default_factory=dict)
     """Operations whose result a variable held at a step: its name, and the file."""
 

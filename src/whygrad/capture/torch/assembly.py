@@ -53,7 +53,6 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
     )
     trace.cut_short = escaped is not None
     trace.ran = {(code.co_filename, code.co_name) for code in capture.recorder.ran if code is not None}
-    trace.weights_seen = capture.weights.looked
     trace.held = {n: name for n, name in capture.keeping.names.items() if n in trace.graph.ops}
     _held_counts(trace)
     return trace
@@ -95,6 +94,7 @@ def _parameter(known: Known) -> Parameter:
         known.loaded,
         known.derived_from,
         known.moved,
+        known.still,
         tuple(sorted(known.same_memory)),
     )
 

@@ -174,7 +174,7 @@ class Capture:
 
     def _before_backward(self, frame: FrameType, roots: list[Tensor], how: str) -> _Pending | None:
         code, lasti, inner = frames.locate(frame)
-        unseen = self.window.backward((id(code), lasti))
+        unseen = self.window.backward((id(code), lasti, *((id(inner[0]), inner[1]) if inner is not None else ())))
         if not self._tracing:
             if self.window.should_open(self.protocol.updates, unseen, False):
                 self._open()
@@ -191,7 +191,7 @@ class Capture:
         backward.library, backward.serial = inside, self.shadow.serial
         if root is not None:
             backward.made = frames.site(root.code, root.lasti, root.inner)
-        loss = (site, root.code, root.lasti) if root is not None else site
+        loss = (site, root.code, root.lasti, root.inner) if root is not None else site
         count = self._roots.get(loss, 0)
         self._roots[loss] = count + 1
         keep = root is not None and (count < MOST_ROOTS or count & (count - 1) == 0)
@@ -321,7 +321,7 @@ class Capture:
 
     def _look(self, updates: int) -> None:
         """At a step that is looked at anyway, traced or not."""
-        self.weights.begin()
+        self.weights.begin(updates)
         if self.weights.due(updates) or (self._tracing and updates < FIRST_UPDATES):
             self.weights.look(updates, self._held())
         if not self._tracing:

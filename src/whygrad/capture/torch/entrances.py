@@ -49,7 +49,8 @@ class Entrances:
 
         def copied(self_: Any, memo: Any) -> Any:
             out = deepcopy(self_, memo)
-            self.guard(lambda: self._copied(self_, out), "deepcopy")
+            frame = sys._getframe(1)
+            self.guard(lambda: self._copied(self_, out, frame), "deepcopy")
             return out
 
         patches.set(torch.nn.Parameter, "__deepcopy__", copied)
@@ -87,11 +88,13 @@ class Entrances:
         if node is not None:
             known.derived_from = tuple(sorted(sources(node)))
 
-    def _copied(self, source: Any, out: Any) -> None:
+    def _copied(self, source: Any, out: Any, frame: FrameType) -> None:
         parameters = self.recorder.parameters
-        known = parameters.register(out)
+        known, original = parameters.register(out), parameters.register(source)
         known.loaded = True
-        known.derived_from = (parameters.register(source).number,)
+        known.derived_from = (original.number,)
+        if not out.requires_grad:  # The copy inherits the freeze, and is to blame where that was not seen.
+            known.frozen = original.frozen or frames.user_site(frame)
 
     def _patch_from_numpy(self, patches: Patches) -> None:
         original = torch.from_numpy

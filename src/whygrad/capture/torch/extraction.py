@@ -75,6 +75,7 @@ class Extraction:
             frames.site(*node.hook) if node.hook is not None and node.silenced else None,
             node.scalar,
             node.spread,
+            node.off,
             node.training,
         )
 

@@ -6,6 +6,7 @@ import inspect
 import os
 import sys
 import sysconfig
+from dataclasses import replace
 from types import CodeType, FrameType
 
 import torch
@@ -66,7 +67,11 @@ def locate(frame: FrameType | None) -> tuple[CodeType | None, int, Place | None]
 def site(code: CodeType | None, lasti: int, inner: Place | None = None) -> Site | None:
     """The expression, in the user's code if any of it was on the stack."""
     if code is not None:
-        return positions.resolve(code, lasti)
+        found = positions.resolve(code, lasti)
+        if inner is None:
+            return found
+        library = positions.resolve(*inner)
+        return replace(found, within=f"{library.file}:{library.line}:{library.col}")
     return positions.resolve(*inner) if inner is not None else None
 
 

@@ -32,7 +32,7 @@ class Naming:
         self._level = 0
         """How far inside the scope lies that is being searched; an outer name outlives an inner one."""
         self._rank: dict[int, tuple[bool, bool, int, int, str]] = {}
-        self._optimizer_rank: dict[int, tuple[bool, int, str]] = {}
+        self._optimizer_rank: dict[int, tuple[bool, int, int, str]] = {}
 
     def wanted(self) -> bool:
         """Parameters have come since the last look, and one may have a name by now."""
@@ -113,7 +113,7 @@ class Naming:
             known.module = module.removeprefix("self.")
 
     def _optimizer(self, path: str, optimizer: torch.optim.Optimizer, depth: int) -> None:
-        rank = (path.startswith("self"), depth, path)
+        rank = (path.startswith("self"), self._level, depth, path)
         if id(optimizer) not in self._optimizer_rank or rank < self._optimizer_rank[id(optimizer)]:
             self._optimizer_rank[id(optimizer)] = rank
             self.optimizers[id(optimizer)] = path.removeprefix("self.")

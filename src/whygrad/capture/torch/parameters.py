@@ -45,6 +45,7 @@ class Known:
     assigned: bool = False
     """The gradient was put there by hand."""
     moved: bool | None = None
+    still: int = 0
     same_memory: set[int] = field(default_factory=set)
 
 

@@ -99,7 +99,9 @@ class Errors:
         elif code == "WG601" and made is not None:
             raised.culprit = made
         elif code == "WG607":
-            _odd_dtype(raised, [root])
+            mixed = next((n for n in _behind(root) if len(_dtypes(n)) > 1), None)
+            raised.culprit = _site(mixed) if mixed is not None else None
+            _odd_dtype(raised, [operand for operand, _, _ in mixed.inputs] if mixed is not None else [root])
 
     def still_off(self, stack: tuple[Site, ...]) -> None:
         """Gradient was off when an untraced backward failed: the one plain switch in the user's files did it."""
@@ -243,6 +245,11 @@ def _odd_dtype(raised: Raised, nodes: list[Node]) -> None:
         if site is not None:
             raised.labels.append((site, f"{str(node.dtype).removeprefix('torch.')} comes from here"))
     raised.detail["dtypes"] = ", ".join(str(n.dtype).removeprefix("torch.") for n in nodes)
+
+
+def _dtypes(node: Node) -> set[Any]:
+    """Floating types that meet in an operation."""
+    return {operand.dtype for operand, _, _ in node.inputs if operand.floating}
 
 
 def _moved(node: Node) -> Site | None:

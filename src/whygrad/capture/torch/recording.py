@@ -66,7 +66,8 @@ class Recorder:
     def node_of(self, tensor: Tensor) -> Node:
         """The node of a tensor; one that was never seen before is a parameter or an input."""
         node = self.shadow.get(tensor)
-        if node is None:
+        # `module.to(device)` returns the parameter itself, and a leaf may become one after it was made.
+        if node is None or (node.parameter is None and self.parameters.find(tensor) is not None):
             number = self.parameters.number(tensor)
             node = self.shadow.new(Kind.INPUT if number is None else Kind.PARAMETER, "input")
             node.parameter = number
@@ -161,7 +162,8 @@ class Recorder:
         elif name in MODAL and kwargs.get("p", 1.0):
             node.training = bool(kwargs.get("training", False))
         if name in RATIOS and node.requires_grad and _may_be_ratio(node) and 0 < out.numel() <= LARGEST:
-            node.spread = float((out.detach() - 1.0).abs().max())
+            distance = (out.detach() - 1.0).abs()
+            node.spread, node.off = float(distance.max()), float((distance > 1e-3).float().mean())
 
     def _becomes_parameter(self, tensor: Tensor, node: Node, frame: FrameType | None) -> None:
         """A leaf the user asked gradient for: `torch.zeros(1, requires_grad=True)`."""

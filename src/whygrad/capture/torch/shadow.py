@@ -25,8 +25,8 @@ class Node:
 
     __slots__ = (
         "__weakref__", "code", "constant", "deposits", "dtype", "floating", "hook", "inner", "inputs", "kind", "lasti",
-        "name", "overwritten", "parameter", "ref", "region", "requires_grad", "scalar", "serial", "shape", "silenced",
-        "spread", "training",
+        "name", "off", "overwritten", "parameter", "ref", "region", "requires_grad", "scalar", "serial", "shape",
+        "silenced", "spread", "training",
     )  # fmt: skip
 
     def __init__(self, serial: int, kind: Kind, name: str) -> None:
@@ -53,6 +53,7 @@ class Node:
         """Of a gradient: the backwards it came from."""
         self.scalar: float | None = None
         self.spread: float | None = None
+        self.off = 0.0
         self.training: bool | None = None
 
 

@@ -18,6 +18,7 @@ LARGEST = 5_000_000
 MOST_TERMS = 12
 SKIPPED = frozenset({"to", "float", "double", "contiguous", "reshape", "view", "expand", "flatten", "ravel"})
 """Operations that may return their operand itself, and then leave no trace in autograd's graph."""
+RESHAPES = frozenset({"reshape", "view", "flatten", "ravel"})
 NAMES = {"true_divide": "div", "rsub": "rsub", "concat": "cat", "hstack": "cat", "nanmean": "mean", "ravel": "view"}
 
 
@@ -73,6 +74,8 @@ def _matches(op: Op, name: str) -> bool:
     """Whether autograd's node is the one that this operation left."""
     plain = op.name.strip("_").removeprefix("i" if op.name.startswith("__i") else "")
     plain = NAMES.get(plain, plain).replace("radd", "add").replace("rmul", "mul").replace("truediv", "div")
+    if op.name in RESHAPES and name.lower().lstrip("_").startswith(("view", "reshape", "unsafeview")):
+        return True
     known = op.name in SUMS or op.name in SCALINGS or op.name in PASSING or op.name in JOINS
     return known and name.lower().startswith(plain)
 

@@ -22,19 +22,20 @@ class Weights:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        self._first: dict[int, Tensor | None] = {}
+        self._first: dict[int, tuple[Tensor | None, int]] = {}
+        """First values, and the updates there had been by then."""
+        self._updates = 0
         self._begun = False
         self._next = FIRST_LOOK
-        self.looked = 0
-        """Updates at the last look."""
 
     def used(self, known: Known) -> None:
         """A network came into use after training had begun."""
         if self._begun:
             self._remember(known)
 
-    def begin(self) -> None:
+    def begin(self, updates: int) -> None:
         """The first step: from here on whoever changes is being trained or refreshed."""
+        self._updates = updates
         if not self._begun:
             self._begun = True
             for known in self.parameters.known_list:
@@ -45,20 +46,20 @@ class Weights:
 
     def look(self, updates: int, held: set[int]) -> None:
         self._next = max(self._next, int(updates * LATER), updates + 1)
-        self.looked = updates
         for known in self.parameters.known_list:
             if known.number in held or known.moved or not known.used:
                 continue
-            before, tensor = self._first.get(known.number), known.ref()
+            (before, since), tensor = self._first.get(known.number, (None, 0)), known.ref()
             now = _sample(tensor) if tensor is not None and before is not None else None
             if now is not None and before is not None:
                 known.moved = bool(_differs(before, now))
+                known.still = 0 if known.moved else updates - since
         self.parameters.find_shared()
 
     def _remember(self, known: Known) -> None:
         tensor = known.ref()
         if tensor is not None and known.number not in self._first:
-            self._first[known.number] = _sample(tensor)
+            self._first[known.number] = _sample(tensor), self._updates
 
     def before_step(self, tensors: list[tuple[Known, Tensor]]) -> list[tuple[Tensor, Tensor, Tensor | None]]:
         """What a step is about to change: tensor, its values, and where in it they stand."""

@@ -16,12 +16,12 @@ class Window:
         self.updates = updates
         self.policy = policy
         self.open = policy != "off"
-        self._sites: dict[tuple[int, int], int] = {}
+        self._sites: dict[tuple[int, ...], int] = {}
         self._optimizers: dict[int, int] = {}
         self._rearmed = 0
         self._symptoms = 0
 
-    def backward(self, place: tuple[int, int]) -> bool:
+    def backward(self, place: tuple[int, ...]) -> bool:
         """Count a backward; True when its site has not been traced enough."""
         count = self._sites.get(place)
         if self.open or count is None:
