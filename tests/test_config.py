@@ -8,7 +8,7 @@ import pytest
 
 from building import Building
 from whygrad import suppression
-from whygrad.config import Config, ConfigError, load
+from whygrad.config import Config, ConfigError, load, parse
 from whygrad.engine import diagnose
 from whygrad.finding import Finding
 from whygrad.rule import rules
@@ -88,7 +88,7 @@ def commented(line: str) -> tuple[list[Finding], list[Finding]]:
         ("x = y.detach()  # whygrad: ignore[WG101]", False, ["WG002"]),
         ("x = y.detach()  # whygrad: ignore", True, ["WG001"]),
         ("x = y.detach()  # whygrad: ignore[WG999]", False, ["WG003"]),
-        ("x = y.detach()  # whygrad: ignore[WG203] -- a rule of a later version", False, []),
+        ("x = y.detach()  # whygrad: ignore[WG406] -- a rule of a later version", False, []),
         ('x = "# whygrad: ignore[WG103]"', False, []),
     ],
 )
@@ -101,3 +101,14 @@ def test_suppression_comments(line: str, suppressed: bool, codes: list[str]) -> 
 def test_a_comment_anywhere_on_the_statement_counts() -> None:
     findings, _ = commented("x = f(\n    y.detach(),\n)  # whygrad: ignore[WG103]")
     assert findings[0].suppressed
+
+
+def test_roles_are_stated_by_module() -> None:
+    config = parse({"roles": {"teacher": "reference", "net.head": "critic"}}, "pyproject.toml")
+    assert dict(config.roles) == {"teacher": "reference", "net.head": "critic"}
+
+
+@pytest.mark.parametrize("roles", [{"teacher": "wizard"}, ["reference"], {"teacher": 3}])
+def test_a_role_that_does_not_exist_is_an_error(roles: object) -> None:
+    with pytest.raises(ConfigError, match="role"):
+        parse({"roles": roles}, "pyproject.toml")

@@ -119,6 +119,8 @@ def follow(online: nn.Module, target: nn.Module) -> None:
 
 def sac() -> None:
     actor, q1, q2 = nn.Linear(3, 2), nn.Linear(4, 1), nn.Linear(4, 1)
+    nn.init.zeros_(q1.bias)
+    nn.init.zeros_(q2.bias)  # Neither critic is the smaller one everywhere.
     q1_target, q2_target = copy.deepcopy(q1), copy.deepcopy(q2)
     log_alpha = torch.zeros(1, requires_grad=True)
     actor_optimizer = torch.optim.Adam(actor.parameters())

@@ -11,16 +11,20 @@ from whygrad.source import expressions
 from whygrad.source.discarding import useless
 from whygrad.trace import Op, Site, Trace
 from whygrad.trace.anatomy import layer
+from whygrad.trace.carrying import carried
 from whygrad.trace.leaks import Leak
 
 
-def merged(leaks: Iterable[Leak]) -> list[Leak]:
+def merged(trace: Trace, leaks: Iterable[Leak]) -> list[Leak]:
     """One leak per place: what several backwards and losses show of it is put together."""
     out: dict[object, Leak] = {}
+    stored = {case.op.id for case in carried(trace)}
     for leak in leaks:
         site = leak.op.site
         if _bare_detach(leak):
             continue  # The statement that was to cut it has no effect: WG208 says so.
+        if stored and stored & trace.graph.carriers(leak.source.id):
+            continue  # It was stored with its graph: WG207 says so.
         place = (site.file, site.line) if site is not None else None
         kept = out.get(place)
         if kept is None:

@@ -61,7 +61,7 @@ def check(trace: Trace) -> Iterator[Finding]:
         for leak, error in attached_targets(trace)
         if same_step(trace, leak, error.predicts(trace.graph)) and not leak.parameters <= copies
     ]
-    for leak in leaking.merged(found):
+    for leak in leaking.merged(trace, found):
         yield _finding(trace, leak)
 
 

@@ -53,7 +53,7 @@ NAME = "advantage-attached"
 
 
 def check(trace: Trace) -> Iterator[Finding]:
-    for leak in leaking.merged(attached_weights(trace)):
+    for leak in leaking.merged(trace, attached_weights(trace)):
         yield _finding(trace, leak)
 
 

@@ -56,7 +56,7 @@ NAME = "old-logprob-attached"
 
 def check(trace: Trace) -> Iterator[Finding]:
     found = [leak for ratio in ratios(trace) if ratio.attached and (leak := _leak(trace, ratio)) is not None]
-    for leak in leaking.merged(found):
+    for leak in leaking.merged(trace, found):
         yield _finding(trace, leak)
 
 

@@ -62,7 +62,7 @@ def check(trace: Trace) -> Iterator[Finding]:
     for leak, own in multiplier_terms(trace):
         multipliers[leak.op.site] = own
         found.append(leak)
-    for leak in leaking.merged(found):
+    for leak in leaking.merged(trace, found):
         yield _finding(trace, leak, multipliers[leak.op.site])
 
 

@@ -8,6 +8,7 @@ Choose a limit near the gradient norms you see (whygrad prints one below), or dr
 ```python bad
 import torch
 
+torch.manual_seed(0)
 net = torch.nn.Linear(4, 1)
 optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
 for _ in range(4):

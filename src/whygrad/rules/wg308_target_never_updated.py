@@ -83,9 +83,14 @@ def _finding(trace: Trace, case: Lagging) -> Finding:
         site, here = forward, "enters the target, and nothing ever refreshes it"
         name = who.split(" ")[0].rsplit(".", 1)[-1]
         waiting = refreshes(trace.files, name)
-        if waiting is not None:
-            labels.append(Label(waiting, "did not run, or not since training began"))
         why = "no statement that copies values into it has run since training began."
+        if waiting is not None and any(trace.parameter(n).rewritten for n in case.parameters):
+            if forward is not None:
+                labels.append(Label(forward, "its values enter the target here"))
+            site, here, waiting = waiting, "leaves it as it was", None
+            why = "the copy runs, and what it writes is what was there already."
+        elif waiting is not None:
+            labels.append(Label(waiting, "did not run, or not since training began"))
         fix = f"copy {online} into {who} every so many updates, or blend a little at each"
     return Finding(
         CODE,

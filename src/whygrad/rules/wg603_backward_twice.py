@@ -38,6 +38,7 @@ from collections.abc import Iterator
 from whygrad import explaining
 from whygrad.finding import Finding
 from whygrad.trace import Trace
+from whygrad.trace.carrying import carried
 
 CODE = "WG603"
 NAME = "backward-twice"
@@ -45,6 +46,8 @@ NAME = "backward-twice"
 
 def check(trace: Trace) -> Iterator[Finding]:
     for error in explaining.raised(trace, CODE):
+        if any(case.backward.id == error.backward for case in carried(trace)):
+            return  # A value stored with its graph: WG207 names the line.
         found = explaining.finding(
             CODE,
             NAME,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from whygrad.source import expressions, files
@@ -12,6 +13,11 @@ from whygrad.trace.site import Site
 
 def stored(files_: list[str], holder: str) -> Site | None:
     """Where `memory.items[]['action']` or `self.hidden` gets what it holds; outside `__init__` if anywhere."""
+    keys = re.findall(r"\['(\w+)'\]", holder)
+    if keys:
+        under = _under_key(files_, keys[-1])
+        if under is not None:
+            return under
     base = holder.split("[", 1)[0]
     name, inside = base.rsplit(".", 1)[-1], "[" in holder
     for file in files_:
@@ -21,6 +27,28 @@ def stored(files_: list[str], holder: str) -> Site | None:
             _, node = min(found, key=lambda f: f[0])
             return Site(*expressions.span(file, node))
     return None
+
+
+def _under_key(files_: list[str], key: str) -> Site | None:
+    """Where a value is given that name: `dict(key=…)`, `{"key": …}`, `store(key=…)`, `row["key"] = …`."""
+    for file in files_:
+        module = files.tree(file)
+        for node in ast.walk(module) if module is not None else ():
+            value: ast.expr | None = None
+            if isinstance(node, ast.keyword) and node.arg == key:
+                value = node.value
+            elif isinstance(node, ast.Dict):
+                named = [k.value if isinstance(k, ast.Constant) else None for k in node.keys]
+                value = node.values[named.index(key)] if key in named else None
+            elif isinstance(node, ast.Assign) and any(_is_key(target, key) for target in node.targets):
+                value = node.value
+            if value is not None and not isinstance(value, ast.Constant):
+                return Site(*expressions.span(file, value))
+    return None
+
+
+def _is_key(target: ast.expr, key: str) -> bool:
+    return isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant) and target.slice.value == key
 
 
 def _statements(module: ast.Module, name: str, inside: bool) -> Iterator[tuple[bool, ast.AST]]:
@@ -68,14 +96,18 @@ def _last(node: ast.AST) -> str:
 
 
 def refreshes(files_: list[str], name: str) -> Site | None:
-    """A call that would load new values into the network of this name."""
+    """A call that would load new values into the network of this name; one outside `__init__` if there is any."""
+    found: list[tuple[bool, Site]] = []
     for file in files_:
         module = files.tree(file)
-        for node in ast.walk(module) if module is not None else ():
-            called = node.func if isinstance(node, ast.Call) else None
-            if isinstance(called, ast.Attribute) and called.attr == "load_state_dict" and _last(called.value) == name:
-                return Site(*expressions.span(file, node))
-    return None
+        for scope in _scopes(module) if module is not None else ():
+            for node in _own(scope):
+                called = node.func if isinstance(node, ast.Call) else None
+                loads = isinstance(called, ast.Attribute) and called.attr == "load_state_dict"
+                if loads and isinstance(called, ast.Attribute) and _last(called.value) == name:
+                    setup = getattr(scope, "name", "") == "__init__"
+                    found.append((setup, Site(*expressions.span(file, node))))
+    return min(found, default=(True, None), key=lambda f: f[0])[1]
 
 
 def assigned(files_: list[str], name: str) -> Site | None:

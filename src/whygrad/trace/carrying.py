@@ -8,6 +8,9 @@ from whygrad.trace.graph import Op
 from whygrad.trace.ledger import Backward
 from whygrad.trace.trace import Trace
 
+STORING = frozenset({"__setitem__", "copy_", "index_put_", "index_copy_", "scatter_"})
+"""Operations that put a value into a buffer which outlives it."""
+
 
 @dataclass(slots=True)
 class Carried:
@@ -21,6 +24,10 @@ class Carried:
 
 
 def carried(trace: Trace) -> list[Carried]:
+    return trace.once("carried", lambda: _find(trace))
+
+
+def _find(trace: Trace) -> list[Carried]:
     out: dict[object, Carried] = {}
     for backward in trace.rooted:
         boundary = _previous_update(trace, backward)
@@ -57,6 +64,10 @@ def _crossing(trace: Trace, backward: Backward, boundary: int) -> Carried | None
             old = graph.ops.get(operand.op)
             if old is None or old.id > boundary or old.parameter is not None or not op.passes(operand):
                 continue
-            if old.inputs and old.site is not None and old.site in fresh:
+            if old.inputs and old.site is not None and (old.site in fresh or old.name in STORING):
                 crossings.append(Carried(backward, old, op))
-    return max(crossings, key=lambda c: c.op.id, default=None)
+    found = max(crossings, key=lambda c: c.op.id, default=None)
+    if found is not None and found.op.name in STORING:
+        buffers = [n for n in graph.carriers(found.op.id) if graph[n].name in STORING and graph[n].site is not None]
+        found.op = graph[min(buffers)]  # Other buffers may have been filled from the first.
+    return found

@@ -44,6 +44,10 @@ class Parameter:
     """Parameters its first value was computed from."""
     moved: bool | None = None
     """Its values were seen to change after its first use, by whatever means; None: nobody could look."""
+    shift: float = 0.0
+    """How far its values had come from the first ones at the last look, relative to their size."""
+    rewritten: bool = False
+    """Something wrote into it and left the values as they were."""
     still: int = 0
     """Updates through which it was watched and did not move."""
     same_memory: tuple[int, ...] = ()
@@ -133,6 +137,8 @@ class Copy:
     into: frozenset[int]
     sources: frozenset[int] = frozenset()
     order: int = 0
+    pairs: dict[int, frozenset[int]] = field(default_factory=dict)
+    """For each parameter what it was written from."""
     blended: bool = False
     """It mixes new values into the old ones, as an exponential average does."""
     itself: frozenset[int] = frozenset()

@@ -103,9 +103,19 @@ def _fill(
     if part is not None and backward.squares:
         cell.norm = math.sqrt(sum(backward.squares.get((part.op, n), 0.0) for n in numbers))
         cell.share = 1.0
-        if not cell.norm:
-            return  # Connected, and the gradient is exactly zero: the term does not train it.
+        if not cell.norm and not _ever(trace, mine, part, numbers):
+            return  # Connected, and the gradient is exactly zero every time: the term does not train it.
     row.cells[module] = cell
+
+
+def _ever(trace: Trace, mine: set[int], part: Term, numbers: list[int]) -> bool:
+    """Whether the term gave the module any gradient in some other measured backward of the loss."""
+    for backward in trace.rooted:
+        if backward.id in mine and backward.squares and backward.root is not None:
+            for other in terms(trace.graph, backward.root):
+                if other.site == part.site and any(backward.squares.get((other.op, n)) for n in numbers):
+                    return True
+    return False
 
 
 def _shares(backward: Backward, parts: list[Term], rows: list[Row], members: dict[str, list[int]]) -> None:

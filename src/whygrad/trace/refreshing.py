@@ -16,6 +16,8 @@ from whygrad.trace.trace import Trace
 
 ENOUGH = 20
 """Updates before a network that never moved is one that never will."""
+MOVED = 1e-3
+"""Relative change by which the trained network must have left its first values behind."""
 TARGET = re.compile(r"target|targ|tgt", re.IGNORECASE)
 
 
@@ -71,7 +73,8 @@ def lagging(trace: Trace) -> list[Lagging]:
                 still = frozenset(n for n in behind if trace.parameter(n).still >= ENOUGH)
                 follows = still and all(_follows(trace, n, error.predicts(graph)) for n in still)
                 layers = tops(graph, summand.op, gradient=False)
-                if follows and layers and len(still) * 2 > len(behind):
+                moving = follows and any(trace.parameter(n).shift >= MOVED for n in _online(trace, still, error))
+                if moving and layers and len(still) * 2 > len(behind):
                     copy = next((c for c in reversed(trace.copies) if c.into & still and c.order > started), None)
                     out.setdefault(still, Lagging(backward, error, still, graph[summand.op], copy))
     return list(out.values())
@@ -81,6 +84,13 @@ def _called_target(trace: Trace, number: int) -> bool:
     """A copy of another network that goes by the name of a target."""
     parameter = trace.parameter(number)
     return bool(parameter.derived_from) and bool(TARGET.search(parameter.name))
+
+
+def _online(trace: Trace, still: frozenset[int], error: Error) -> frozenset[int]:
+    """What the network that stands still should have followed."""
+    sources = {n for c in trace.copies for number in still & c.into for n in c.pairs.get(number, c.sources)}
+    sources |= {n for number in still for n in trace.parameter(number).derived_from}
+    return frozenset(sources - still) or error.predicts(trace.graph)
 
 
 def _follows(trace: Trace, number: int, online: frozenset[int]) -> bool:
@@ -129,7 +139,9 @@ def _copy_of(trace: Trace, number: int, policy: frozenset[int]) -> bool:
             if source not in seen:
                 seen.add(source)
                 queue.append(source)
-    written = {n for c in trace.copies if number in c.into for n in c.sources}
+    if trace.parameter(number).derived_from:
+        return False  # A copy of something that does not train.
+    written = {n for c in trace.copies if number in c.into for n in c.pairs.get(number, c.sources)}
     return bool(written & policy)
 
 

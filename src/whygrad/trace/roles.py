@@ -40,7 +40,7 @@ def _sources(trace: Trace, members: dict[str, list[int]]) -> dict[str, str]:
     """Which module another one is copied from."""
     owner = {n: module for module, numbers in members.items() for n in numbers}
     out: dict[str, str] = {}
-    pairs = [(n, s) for c in trace.copies for n in c.into for s in c.sources]
+    pairs = [(n, s) for c in trace.copies for n in c.into for s in c.pairs.get(n, c.sources)]
     pairs += [(p.id, s) for p in trace.parameters for s in p.derived_from]
     for into, source in pairs:
         if into in owner and source in owner and owner[into] != owner[source]:

@@ -94,6 +94,8 @@ def _parameter(known: Known) -> Parameter:
         known.loaded,
         known.derived_from,
         known.moved,
+        known.shift,
+        known.rewritten,
         known.still,
         tuple(sorted(known.same_memory)),
     )

@@ -103,7 +103,8 @@ class Keeping:
     def kept(self) -> list[Kept]:
         out = []
         for line in self._lines.values():
-            if line.holder and _grows(line.counts):
+            inside = "[" in line.holder and line.counts[-1] > line.counts[0]
+            if line.holder and (inside or _grows(line.counts)):
                 site = frames.site(line.node.code, line.node.lasti, line.node.inner)
                 out.append(Kept(site, line.holder, line.file, tuple(line.counts), line.survived, line.chained))
         return out
@@ -124,7 +125,7 @@ def _chain(node: Node, boundary: int) -> int:
 def _grows(counts: list[int]) -> bool:
     rises = 0
     for earlier, later in pairwise(counts):
-        rises = rises + 1 if later > earlier else 0
+        rises = rises + 1 if later > earlier else 0 if later < earlier else rises
         if rises >= GROWING:
             return True
     return False

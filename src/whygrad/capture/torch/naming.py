@@ -92,6 +92,9 @@ class Naming:
     def _module(self, path: str, module: torch.nn.Module, depth: int, seen: dict[int, int]) -> None:
         for name, parameter in module.named_parameters(remove_duplicate=False):
             self._name(f"{path}.{name}", path, parameter, depth)
+        for name, child in module._modules.items():
+            if child is not None:
+                self.aliasing.saw(f"{path}.{name}", child)
         for name, item in list(vars(module).items()):
             if not name.startswith("_"):
                 self._visit(f"{path}.{name}", item, depth + 1, seen)

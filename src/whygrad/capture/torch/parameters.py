@@ -45,6 +45,8 @@ class Known:
     assigned: bool = False
     """The gradient was put there by hand."""
     moved: bool | None = None
+    shift: float = 0.0
+    rewritten: bool = False
     still: int = 0
     same_memory: set[int] = field(default_factory=set)
 

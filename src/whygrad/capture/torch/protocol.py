@@ -188,8 +188,10 @@ class Protocol:
             last.sources |= sources
             last.itself |= itself
             last.blended = last.blended or blended
+            last.pairs[number] = last.pairs.get(number, frozenset()) | sources
             return
-        event = Copy(site, frozenset({number}), frozenset(sources), self.clock.tick(), blended, itself)
+        mine = frozenset(sources)
+        event = Copy(site, frozenset({number}), mine, self.clock.tick(), {number: mine}, blended, itself)
         _bounded(self.copies, event)
 
     def _found(self, held: Held) -> tuple[dict[int, tuple[int, ...]], set[int]]:

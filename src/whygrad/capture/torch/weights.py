@@ -14,7 +14,7 @@ WHOLE = 65_536
 FIRST_LOOK = 16
 LATER = 1.25
 """Looks become rarer as the run goes on; the last one lies at most a fifth of the run before its end."""
-ROUNDING = 1e-6
+ROUNDING = 1e-5
 
 
 class Weights:
@@ -22,8 +22,8 @@ class Weights:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        self._first: dict[int, tuple[Tensor | None, int]] = {}
-        """First values, and the updates there had been by then."""
+        self._first: dict[int, tuple[Tensor | None, int, int]] = {}
+        """First values, the updates there had been by then, and the version of the tensor."""
         self._updates = 0
         self._begun = False
         self._next = FIRST_LOOK
@@ -47,19 +47,22 @@ class Weights:
     def look(self, updates: int, held: set[int]) -> None:
         self._next = max(self._next, int(updates * LATER), updates + 1)
         for known in self.parameters.known_list:
-            if known.number in held or known.moved or not known.used:
+            if not known.used or (known.moved and known.number not in held):
                 continue
-            (before, since), tensor = self._first.get(known.number, (None, 0)), known.ref()
+            (before, since, version), tensor = self._first.get(known.number, (None, 0, 0)), known.ref()
             now = _sample(tensor) if tensor is not None and before is not None else None
             if now is not None and before is not None:
-                known.moved = bool(_differs(before, now))
+                known.shift = _distance(before, now)
+                known.moved = known.shift > ROUNDING
                 known.still = 0 if known.moved else updates - since
+                known.rewritten = not known.moved and tensor is not None and tensor._version > version
         self.parameters.find_shared()
 
     def _remember(self, known: Known) -> None:
         tensor = known.ref()
         if tensor is not None and known.number not in self._first:
-            self._first[known.number] = _sample(tensor), self._updates
+            version = 0 if tensor.is_inference() else tensor._version
+            self._first[known.number] = _sample(tensor), self._updates, version
 
     def before_step(self, tensors: list[tuple[Known, Tensor]]) -> list[tuple[Tensor, Tensor, Tensor | None]]:
         """What a step is about to change: tensor, its values, and where in it they stand."""
@@ -98,8 +101,8 @@ def _sample(tensor: Tensor) -> Tensor | None:
         return flat[:: max(1, flat.numel() // SAMPLED)][:SAMPLED].double().cpu()
 
 
-def _differs(before: Tensor, now: Tensor) -> bool:
+def _distance(before: Tensor, now: Tensor) -> float:
+    """Largest change, relative to the largest value."""
     if before.shape != now.shape:
-        return True
-    scale = float(before.abs().max().clamp_min(1e-12))
-    return float((before - now).abs().max()) > ROUNDING * scale * 8
+        return 1.0
+    return float((before - now).abs().max()) / float(before.abs().max().clamp_min(1e-12))
