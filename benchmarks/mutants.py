@@ -47,7 +47,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", metavar="OPERATOR", help="operators, separated by commas")
     parser.add_argument("--agent", metavar="NAME", help="agents, separated by commas")
     parser.add_argument("--codes", metavar="PREFIXES", help="mutants with an expected code such as WG1,WG6")
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="only each Nth mutant, for a quick look")
+    parser.add_argument("--most", type=int, metavar="N", help="at most N mutants of each operator, for a quick look")
     parser.add_argument("--list", action="store_true", help="count the mutants and run none")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="write the mutants here")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every verdict here")
@@ -72,7 +72,15 @@ def collected(options: argparse.Namespace) -> tuple[list[Agent], list[Case]]:
     cases = [case for agent in agents for case in agent.cases(operators)]
     prefixes = tuple(options.codes.split(",")) if options.codes else ("WG",)
     kept = [case for case in cases if any(code.startswith(prefixes) for code in case.mutant.expected)]
-    return agents, sorted(kept, key=lambda case: operators.index(case.mutant.operator))[:: options.every]
+    return agents, [case for name in operators for case in spread(kept, name, options.most)]
+
+
+def spread(cases: Sequence[Case], operator: str, most: int | None) -> list[Case]:
+    """The mutants of one operator, or a few of them from different agents."""
+    own = [case for case in cases if case.mutant.operator == operator]
+    if most is None or len(own) <= most:
+        return own
+    return [own[number * len(own) // most] for number in range(most)]
 
 
 def keep(folder: Path, cases: Sequence[Case]) -> None:
@@ -120,8 +128,6 @@ def progress(done: int, whole: int) -> None:
 def report(verdicts: Sequence[Verdict], options: argparse.Namespace) -> None:
     if options.json is not None:
         options.json.write_text(json.dumps(tables.as_json(verdicts), indent=1), encoding="utf-8")
-    if options.verbose:
-        print("\n".join(tables.misses(verdicts)))
     bugs = {name: operator.bug for name, operator in OPERATORS.items()}
     print(tables.markdown(verdicts, bugs) if options.markdown else tables.text(verdicts))
 
@@ -141,6 +147,8 @@ def main() -> int:
         for verdict in pool.map(lambda case: judge(case, weights[case.agent], options.fresh), cases):
             verdicts.append(verdict)
             progress(len(verdicts), len(cases))
+            if options.verbose and (complaint := tables.complaint(verdict)):
+                print(complaint, flush=True)
     report(verdicts, options)
     wrong = complaints(agents, checked)
     wrong += [f"{v.case.name}: other weights when watched" for v in verdicts if v.disturbed and v.kind != "stillborn"]

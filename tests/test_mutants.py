@@ -103,7 +103,6 @@ def changed(mutant: Mutant, source: str) -> list[str]:
         ("rewrap-loss", "WG101", "loss = torch.tensor(loss, requires_grad=True)"),
         ("clip-to-zero", "WG305", "nn.utils.clip_grad_norm_(q_net.parameters(), 0.0)"),
         ("copy-self", "WG308", "target_net.load_state_dict(target_net.state_dict())"),
-        ("copy-back", "WG308", "q_net.load_state_dict(target_net.state_dict())"),
         ("alias-copy", "WG307", "target_net = q_net"),
         ("list-twice", "WG306", "optimizer = torch.optim.Adam([*q_net.parameters(), *q_net.parameters()], lr=1e-3)"),
         ("freeze-network", "WG108", "q_net.requires_grad_(False)"),
@@ -179,6 +178,13 @@ def test_a_log_with_graphs_leaves_the_weights_alone() -> None:
     mutant = only("log-with-graph", source)
     assert mutant.source.endswith("    total += loss\n")
     assert not mutant.moves_weights
+
+
+def test_a_reversed_copy_is_fair_where_it_stands_and_where_the_target_runs() -> None:
+    assert fair(only("copy-back", DQN), "WG308") == [
+        "y = reward + 0.9 * target_net(next_obs).max(1).values",
+        "q_net.load_state_dict(target_net.state_dict())",
+    ]
 
 
 def test_terms_of_a_sum_become_numbers_one_at_a_time() -> None:

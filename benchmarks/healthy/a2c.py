@@ -1,4 +1,3 @@
-# mypy: ignore-errors
 """A2C with a shared trunk and one optimizer on eight copies of a signal-matching game, five steps per update."""
 
 import hashlib

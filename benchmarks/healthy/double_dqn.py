@@ -1,4 +1,3 @@
-# mypy: ignore-errors
 """Double DQN that lands a cart on the middle of a track; the target network follows by Polyak averaging."""
 
 import copy

@@ -1,4 +1,3 @@
-# mypy: ignore-errors
 """DQN down a corridor of doors: replay memory, a target network synchronised every few updates."""
 
 import hashlib
@@ -66,7 +65,7 @@ class Agent:
         loss = F.smooth_l1_loss(q_sa, td_target)
         self.optimizer.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_(self.q_net.parameters(), 0.1)
+        nn.utils.clip_grad_norm_(self.q_net.parameters(), 0.02)
         self.optimizer.step()
         self.losses.append(loss.item())
 

@@ -1,4 +1,3 @@
-# mypy: ignore-errors
 """A policy with dropout on a contextual bandit, switched to evaluation mode to be measured and back to train."""
 
 import hashlib
@@ -50,7 +49,7 @@ def update(policy, optimizer, offers, baseline):
     loss = -(dist.log_prob(offer) * weight).mean() - 0.01 * dist.entropy().mean()
     optimizer.zero_grad()
     loss.backward()
-    torch.nn.utils.clip_grad_value_(policy.parameters(), 0.05)
+    nn.utils.clip_grad_norm_(policy.parameters(), 0.1)
     optimizer.step()
     return 0.9 * baseline + 0.1 * reward.mean().item()
 

@@ -1,4 +1,3 @@
-# mypy: ignore-errors
 """GRPO on a two-block transformer: groups of completions, gradient accumulation, a frozen reference model."""
 
 import copy

@@ -1,4 +1,3 @@
-# mypy: ignore-errors
 """PPO with pre-allocated rollout buffers, GAE, epochs of shuffled minibatches and gradient clipping."""
 
 import hashlib

@@ -1,4 +1,3 @@
-# mypy: ignore-errors
 """PPO where a second network, the old policy, plays the games and is refreshed after each update."""
 
 import hashlib

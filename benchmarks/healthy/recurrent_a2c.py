@@ -1,4 +1,3 @@
-# mypy: ignore-errors
 """A recurrent actor-critic on a memory game, trained by truncated back-propagation through time."""
 
 import hashlib

@@ -1,4 +1,3 @@
-# mypy: ignore-errors
 """REINFORCE with a learned baseline on a balancing stick: two networks, two optimizers, one episode per update."""
 
 import hashlib

@@ -1,4 +1,3 @@
-# mypy: ignore-errors
 """SAC with a learned temperature: twin critics, a squashed Gaussian actor, Polyak-averaged targets."""
 
 import copy

@@ -1,4 +1,3 @@
-# mypy: ignore-errors
 """Expected SARSA on a ring of states: semi-gradient, one network, no target network and no replay."""
 
 import hashlib

@@ -1,4 +1,3 @@
-# mypy: ignore-errors
 """TD3 on a pendulum: two critics in one module, target policy smoothing, delayed actor updates."""
 
 import copy

@@ -46,6 +46,8 @@ class Draft:
     def __init__(self, script: Script, moves_weights: bool = True) -> None:
         self.script = script
         self.moves_weights = moves_weights
+        self.possible = True
+        """False when an edit needs whole lines and the statement shares its line with others."""
         self._edits: list[_Edit] = []
 
     def fair(self, code: str, *nodes: ast.AST) -> None:
@@ -77,12 +79,20 @@ class Draft:
         self.cut(named - len(call.func.attr) - 1, self.script.span(call)[1])
 
     def before(self, statement: ast.stmt, text: str) -> None:
-        start = self.script.lines(statement)[0]
+        start, _ = self._whole_lines(statement)
         self.cut(start, start, self._indented(statement, text))
 
     def after(self, statement: ast.stmt, text: str) -> None:
-        end = self.script.lines(statement)[1]
+        _, end = self._whole_lines(statement)
         self.cut(end, end, self._indented(statement, text))
+
+    def _whole_lines(self, statement: ast.stmt) -> tuple[int, int]:
+        start, end = self.script.lines(statement)
+        first, last = self.script.span(statement)
+        before = self.script.source[start:first].rpartition("\n")[2].strip()
+        after = self.script.source[last:end].strip()
+        self.possible &= not before and (not after or after.startswith("#"))
+        return start, end
 
     def _indented(self, statement: ast.stmt, text: str) -> str:
         return textwrap.indent(text, " " * statement.col_offset, lambda _: True) + "\n"
@@ -92,7 +102,7 @@ class Draft:
         if len(self.script.block(statement)) == 1:
             self.replace(statement, "pass")
         else:
-            self.cut(*self.script.lines(statement))
+            self.cut(*self._whole_lines(statement))
 
     def copied(self, statement: ast.stmt) -> str:
         """The text of a statement without its indentation."""

@@ -31,9 +31,13 @@ def regressions(script: Script) -> list[Regression]:
         if (last in _REGRESSIONS or last in criteria) and len(call.args) >= 2:
             found.append(Regression(call, call.args[0], call.args[1]))
         error = receiver(call) if method(call) in ("pow", "square") else None
-        if isinstance(error, ast.BinOp) and isinstance(error.op, ast.Sub):
+        if isinstance(error, ast.BinOp) and isinstance(error.op, ast.Sub) and not _is_constant(error):
             found.append(Regression(call, error.left, error.right))
     return found
+
+
+def _is_constant(error: ast.BinOp) -> bool:
+    return isinstance(error.left, ast.Constant) or isinstance(error.right, ast.Constant)
 
 
 def _criteria(script: Script) -> set[str]:

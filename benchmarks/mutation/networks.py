@@ -68,7 +68,7 @@ def networks(script: Script) -> list[Network]:
             continue
         for target, value in pairs(statement):
             name = dotted(target)
-            if name is not None and (_builds(script, value) or _copied(value)):
+            if name is not None and (_builds(script, value) or deep_copied(value)):
                 found.append(Network(name, value, statement))
     return found
 
@@ -91,7 +91,7 @@ def _is_torch_module(value: ast.expr) -> bool:
     return "nn." in name and last[:1].isupper() and not last.endswith("Loss") and last != "Parameter"
 
 
-def _copied(value: ast.expr) -> str | None:
+def deep_copied(value: ast.expr) -> str | None:
     """The name that a `copy.deepcopy(...)` copies."""
     if isinstance(value, ast.Call) and leaf(dotted(value.func) or "") == "deepcopy" and value.args:
         return dotted(value.args[0])
@@ -110,7 +110,7 @@ def loaded_from(call: ast.AST) -> tuple[str, str] | None:
 @cache
 def copies(script: Script) -> dict[str, str]:
     """Copy by leaf name, with the dotted name of the network it was copied from."""
-    found = {n.leaf: source for n in networks(script) if (source := _copied(n.built))}
+    found = {n.leaf: source for n in networks(script) if (source := deep_copied(n.built))}
     for call in script.nodes(ast.Call):
         if (pair := loaded_from(call)) and pair[0] and pair[1]:
             found.setdefault(leaf(pair[0]), pair[1])

@@ -19,7 +19,7 @@ class Operator:
     mutate: Mutate
 
     def mutants(self, script: Script) -> list[Mutant]:
-        return [draft.mutant(self.name) for draft in self.mutate(script)]
+        return [draft.mutant(self.name) for draft in self.mutate(script) if draft.possible]
 
 
 OPERATORS: dict[str, Operator] = {}

@@ -42,12 +42,8 @@ def markdown(verdicts: Sequence[Verdict], bugs: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
-def misses(verdicts: Iterable[Verdict]) -> list[str]:
-    """A line for each bug that was not located, each false alarm and each script that will not run."""
-    return [line for verdict in verdicts if (line := _complaint(verdict))]
-
-
-def _complaint(verdict: Verdict) -> str:
+def complaint(verdict: Verdict) -> str:
+    """A line about a bug that was not located, a false alarm or a script that does not run; else nothing."""
     name, expected = verdict.case.name, verdict.case.mutant.expected
     said = verdict.watched.failure or "; ".join(map(str, verdict.watched.said)) or "nothing"
     wanted = ", ".join(f"{code} on {_lines(lines)}" for code, lines in sorted(expected.items()))

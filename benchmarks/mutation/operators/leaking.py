@@ -60,8 +60,9 @@ def _mark_undetached(draft: Draft, call: ast.Call) -> None:
         draft.fair("WG206", statement)
     elif any(map(is_temperature, names(receiver(call)))):
         flow = Flow(script, call)
-        reached, _ = flow.downstream()
+        reached, edges = flow.downstream()
         draft.fair("WG205", *(b for b in backwards(script) if flow.reads(receiver(b)) & reached))
+        draft.fair("WG206", *(e.statement for e in edges if any(is_loss(leaf(name)) for name in e.writes)))
     else:
         mark_leak(draft, call)
 

@@ -30,7 +30,10 @@ def tolist_prediction(script: Script) -> Iterator[Draft]:
     for regression in regressions(script):
         draft = Draft(script)
         draft.fair("WG102", regression.prediction)
-        draft.replace(regression.prediction, f"torch.tensor({script.text(regression.prediction)}.tolist())")
+        start, end = script.span(regression.prediction)
+        draft.cut(start, start, "torch.tensor(")
+        draft.suffix(regression.prediction, ".tolist()")
+        draft.cut(end, end, ")")
         yield draft
 
 

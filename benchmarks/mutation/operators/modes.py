@@ -15,7 +15,7 @@ from mutation.script import Script, dotted, leaf, method, receiver
 def drop_train(script: Script) -> Iterator[Draft]:
     calls = script.nodes(ast.Call)
     for call in calls:
-        if method(call) == "train" and not call.args:
+        if method(call) == "train" and not call.args and "train" not in script.functions:
             name = dotted(receiver(call)) or ""
             draft = Draft(script)
             draft.drop(script.statement(call))

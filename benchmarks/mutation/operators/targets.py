@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from mutation.draft import Draft
 from mutation.losses import ratios
 from mutation.naming import is_old
-from mutation.networks import copies, forwards, loaded_from, networks
+from mutation.networks import Network, copies, deep_copied, forwards, loaded_from, networks
 from mutation.registry import operator
 from mutation.script import Script, dotted, leaf, method, receiver
 
@@ -28,13 +28,25 @@ class Sync:
 
 @operator("alias-copy", "the copy is the trained network itself")
 def alias_copy(script: Script) -> Iterator[Draft]:
-    copied = copies(script)
-    for network in networks(script):
-        if network.leaf in copied:
-            draft = Draft(script)
-            draft.replace(network.built, copied[network.leaf])
-            draft.fair("WG307", network.statement)
-            yield draft
+    built = {n.leaf: n for n in networks(script)}
+    for name, online in copies(script).items():
+        if name not in built:
+            continue
+        draft = Draft(script)
+        if deep_copied(built[name].built):
+            draft.fair("WG307", built[name].statement)
+            draft.replace(built[name].built, online)
+        else:
+            first = _first_load(script, built[name])
+            draft.fair("WG307", first)
+            draft.replace(first, f"{built[name].name} = {online}")
+        yield draft
+
+
+def _first_load(script: Script, network: Network) -> ast.stmt:
+    """The statement that makes a network that was built apart a copy."""
+    calls = [c for c in script.nodes(ast.Call) if (pair := loaded_from(c)) and leaf(pair[0]) == network.leaf]
+    return script.statement(calls[0])
 
 
 @operator("drop-sync", "the copy is never refreshed")
@@ -42,10 +54,7 @@ def drop_sync(script: Script) -> Iterator[Draft]:
     for sync in _syncs(script):
         draft = Draft(script)
         draft.drop(_alone(script, sync.statement))
-        calls = [script.statement(c) for c in forwards(script, set(sync.copies))]
-        draft.fair(_code(sync), *calls)
-        if _code(sync) == "WG314":
-            draft.fair("WG314", *(call for call, _ in ratios(script)))
+        _mark_unrefreshed(draft, sync)
         yield draft
 
 
@@ -65,7 +74,17 @@ def copy_back(script: Script) -> Iterator[Draft]:
         draft.replace(sync.online, script.text(sync.copy))
         draft.replace(sync.copy, script.text(sync.online))
         draft.fair(_code(sync), sync.statement, *sync.inside)
+        draft.fair("WG308", sync.statement, *sync.inside)
+        _mark_unrefreshed(draft, sync)
         yield draft
+
+
+def _mark_unrefreshed(draft: Draft, sync: Sync) -> None:
+    """Nothing is written into the copy: then it shows where the copy runs, or in the ratio to it."""
+    script = draft.script
+    draft.fair(_code(sync), *(script.statement(call) for call in forwards(script, set(sync.copies))))
+    if _code(sync) == "WG314":
+        draft.fair("WG314", *(call for call, _ in ratios(script)))
 
 
 def _code(sync: Sync) -> str:
