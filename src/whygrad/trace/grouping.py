@@ -44,11 +44,11 @@ def _signatures(trace: Trace) -> dict[int, Signature]:
 
 
 def _split(trace: Trace, prefix: str, numbers: list[int], signatures: dict[int, Signature]) -> dict[str, list[int]]:
-    if len({signatures[n] for n in numbers}) < 2:
+    rests = [trace.parameter(n).name.removeprefix(prefix).lstrip(".") for n in numbers]
+    if len({signatures[n] for n in numbers}) < 2 or not any("." in rest for rest in rests):
         return {prefix: numbers}
     children: dict[str, list[int]] = {}
-    for number in numbers:
-        rest = trace.parameter(number).name.removeprefix(prefix).lstrip(".")
+    for number, rest in zip(numbers, rests, strict=True):
         head = rest.split(".", 1)[0] if "." in rest else rest
         children.setdefault(f"{prefix}.{head}" if head else prefix, []).append(number)
     if len(children) < 2 and prefix in children:

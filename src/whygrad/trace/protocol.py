@@ -43,6 +43,8 @@ def starved(trace: Trace) -> list[Starved]:
         backwards = [b for b in trace.backwards if b.deposits & held or _taken(trace, b, held)]
         if len(steps) < OFTEN or any(_fed(s) for s in steps):
             continue
+        if all(b.how == "grad" for b in backwards) and _cut_off(trace, held):
+            continue
         if not backwards and not all(s.closure for s in steps):
             continue  # No loss reaches it at all: that is a cut, or an unused network.
         clear = _took(trace, held, steps, backwards) if backwards else None
@@ -56,6 +58,12 @@ def _taken(trace: Trace, backward: Backward, held: set[int]) -> bool:
     """`autograd.grad` of a loss that reaches them: it returns the gradients and leaves `.grad` alone."""
     known = backward.how == "grad" and backward.root is not None and backward.root in trace.graph.ops
     return known and bool(trace.graph.reach(backward.root or 0) & held)
+
+
+def _cut_off(trace: Trace, held: set[int]) -> bool:
+    """A loss depends on them and its backward does not reach them: a cut is the cause."""
+    roots = [b.root for b in trace.rooted if b.how == "backward" and b.root is not None]
+    return any(trace.graph.depends(root) & held for root in roots)
 
 
 def _fed(step: Step) -> bool:

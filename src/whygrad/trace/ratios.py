@@ -156,7 +156,8 @@ def selected(graph: Graph, ratio: Ratio) -> bool:
 
 def stepped_between(trace: Trace, earlier: Ratio, later: Ratio) -> bool:
     trained = trace.graph.reach(later.new)
-    return any(earlier.op.id <= s.serial < later.op.id and trained & set(s.consumed) for s in trace.steps)
+    between = [s for s in trace.steps if earlier.op.id <= s.serial < later.op.id and s.changed is not False]
+    return any(trained & set(s.consumed) for s in between)
 
 
 def by_place(found: list[Ratio]) -> Iterator[list[Ratio]]:

@@ -138,8 +138,15 @@ def _named(frame: FrameType | None) -> Iterator[tuple[torch.Tensor, str, str]]:
         if frames.kind_of(frame.f_code.co_filename) == frames.USER:
             for name, value in frames.variables(frame).items():
                 if not name.startswith("__"):
-                    yield from _inside(name, value, frame.f_code.co_filename, 0, seen)
+                    yield from _safely(name, value, frame.f_code.co_filename, seen)
         frame = frame.f_back
+
+
+def _safely(name: str, value: Any, file: str, seen: set[int]) -> list[tuple[torch.Tensor, str, str]]:
+    try:
+        return list(_inside(name, value, file, 0, seen))
+    except Exception:  # An object that does not like to be looked at keeps its secrets.
+        return []
 
 
 def _inside(path: str, value: Any, file: str, depth: int, seen: set[int]) -> Iterator[tuple[torch.Tensor, str, str]]:
