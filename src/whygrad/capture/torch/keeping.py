@@ -19,6 +19,9 @@ from whygrad.trace import Kept
 
 MOST_LIVING = 30_000
 MOST_FOLLOWED = 64
+FIRST_STEPS = 8
+LATER = 16
+"""Steps of an optimizer at which variables are searched: the first ones, then one in so many."""
 GROWING = 2
 """Steps in a row at which there were more than before."""
 DEEPEST = 4
@@ -53,10 +56,10 @@ class Keeping:
         """At a step: what was made before this optimizer's previous step and is still connected?"""
         serials = self._since[optimizer]
         serials.append(self.shadow.serial)
-        if len(self.shadow._table) > MOST_LIVING:
+        if len(self.shadow._table) > MOST_LIVING or (len(serials) > FIRST_STEPS and len(serials) % LATER):
             return
         named = {id(t): name for t, *name in _named(frame)}
-        boundary = serials[-2] if len(serials) > 1 else 0
+        boundary = serials[-2] if len(serials) > 1 else 0  # What the update before made is no longer needed.
         counts: dict[Any, list[torch.Tensor]] = {}
         nodes: dict[Any, Node] = {}
         chains: dict[Any, tuple[Node, torch.Tensor, int]] = {}
