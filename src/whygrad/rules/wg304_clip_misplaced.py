@@ -85,7 +85,7 @@ def _judge(trace: Trace, clip: Clip) -> str | None:
     following = [s for s in trace.steps if s.order > clip.order]
     step = next((s for s in following if clip.parameters.intersection(_held(trace, s))), None)
     if step is None:
-        return None if not following or not clip.present else _unstepped(trace, following[0])
+        return None if not following or not clip.parameters else _unstepped(trace, following[0])
     between = [
         b for b in trace.backwards if clip.order < b.order < step.order and b.deposits.intersection(clip.parameters)
     ]

@@ -54,7 +54,8 @@ ONCE = 1.5
 def check(trace: Trace) -> Iterator[Finding]:
     for case in accumulations(trace):
         files = trace.files
-        if case.divided_by > ONCE and (case.shared_total or case.by_hand > ONCE):
+        squared = case.count > 1 and abs(case.divided_by - case.count**2) < ONCE
+        if case.divided_by > ONCE and (case.shared_total or case.by_hand > ONCE or squared):
             yield _finding(trace, case, twice=True)
         elif case.undivided and accumulates(files) and not divides(files):
             yield _finding(trace, case, twice=False)
