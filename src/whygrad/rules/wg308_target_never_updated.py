@@ -72,12 +72,23 @@ def _finding(trace: Trace, case: Lagging) -> Finding:
     labels = []
     still = min(trace.parameter(n).still for n in case.parameters)
     waiting = None
+    message = (
+        f"{who} never {wording.verb(trace, case.parameters, 'changes', 'change')}: {online} is fitted to the values "
+        f"{wording.verb(trace, case.parameters, 'it', 'they')} began with"
+    )
+    seen = f"unchanged through {still} of {trace.updates} updates (relative tolerance 1e-5), while {online} is stepped"
+    if not still:
+        message = f"{who} never follows {online}: every refresh takes its values from {who} itself"
+        seen = "in the traced updates it was written from its own values only"
     if case.copy is not None:
         site = case.copy.site
         here = "writes its own values back" if case.copy.itself else "leaves it as it was"
         if forward is not None:
             labels.append(Label(forward, "its values enter the target here"))
-        why = "the copy runs, and what it writes is what was there already."
+        itself = (
+            "what it writes comes from the network itself." if case.copy.itself else "the values stay as they were."
+        )
+        why = f"the copy runs, and {itself}"
         fix = f"copy from {online}"
     else:
         site, here = forward, "enters the target, and nothing ever refreshes it"
@@ -96,13 +107,12 @@ def _finding(trace: Trace, case: Lagging) -> Finding:
         CODE,
         NAME,
         "warning" if waiting is not None else "error",
-        f"{who} never {wording.verb(trace, case.parameters, 'changes', 'change')}: {online} is fitted to the values "
-        f"{wording.verb(trace, case.parameters, 'it', 'they')} began with",
+        message,
         site,
         here,
         labels,
         why,
-        f"unchanged through {still} of {trace.updates} updates (relative tolerance 1e-5), while {online} is stepped",
+        seen,
         fix,
         parameters=trace.names(case.parameters),
         evidence={"updates": still, "copied": case.copy is not None},

@@ -57,7 +57,7 @@ def check(trace: Trace) -> Iterator[Finding]:
     stepped = {n for o in trace.optimizers if o.steps for n in o.parameters} | by_hand(trace)
     for optimizer in trace.optimizers:
         mine = {n for n in optimizer.parameters if n not in stepped}
-        if optimizer.steps or not mine or trace.updates < OFTEN:
+        if optimizer.steps or not mine or 0 < trace.updates < OFTEN:
             continue
         own = {n for n in mine if not trace.parameter(n).loaded}
         backwards = [b for b in trace.backwards if b.deposits & own]
@@ -78,8 +78,12 @@ def _finding(trace: Trace, optimizer: Optimizer, backwards: list[Backward], own:
         f"holds {wording.plural(len(own), 'parameter')} that get gradient and are never updated",
         labels,
         "backward only deposits gradients; the values move when the optimizer steps, and this one never does.",
-        f"0 steps in {wording.plural(trace.updates, 'update')} of the others; "
-        f"{wording.plural(len(backwards), 'traced backward')} reached it",
+        (
+            f"0 steps in {wording.plural(trace.updates, 'update')} of the others; "
+            if trace.updates
+            else "no step at all; "
+        )
+        + f"{wording.plural(len(backwards), 'traced backward')} reached it",
         f"call {optimizer.name}.step() after {last.name}.backward()",
         parameters=trace.names(own),
         evidence={"updates": trace.updates, "backwards": len(backwards)},

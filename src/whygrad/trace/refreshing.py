@@ -61,6 +61,7 @@ def lagging(trace: Trace) -> list[Lagging]:
     out: dict[frozenset[int], Lagging] = {}
     trained = {p.id for p in trace.parameters if p.consumed}
     started = min((s.order for s in trace.steps), default=0)
+    selfish = _from_themselves(trace, started)
     for backward in latest(trace):
         assert backward.root is not None
         for error in errors(graph, backward.root):
@@ -70,7 +71,7 @@ def lagging(trace: Trace) -> list[Lagging]:
                 behind = graph.made_from(summand.op) - trained
                 if not error.bootstraps and not all(_called_target(trace, n) for n in behind):
                     continue
-                still = frozenset(n for n in behind if trace.parameter(n).still >= ENOUGH)
+                still = frozenset(n for n in behind if trace.parameter(n).still >= ENOUGH or n in selfish)
                 follows = still and all(_follows(trace, n, error.predicts(graph)) for n in still)
                 layers = tops(graph, summand.op, gradient=False)
                 moving = follows and any(trace.parameter(n).shift >= MOVED for n in _online(trace, still, error))
@@ -84,6 +85,17 @@ def _called_target(trace: Trace, number: int) -> bool:
     """A copy of another network that goes by the name of a target."""
     parameter = trace.parameter(number)
     return bool(parameter.derived_from) and bool(TARGET.search(parameter.name))
+
+
+def _from_themselves(trace: Trace, started: int) -> frozenset[int]:
+    """Parameters that are refreshed again and again, and only ever from their own values."""
+    counts: Counter[int] = Counter()
+    fed: set[int] = set()
+    for copy in trace.copies:
+        if copy.order > started:
+            counts.update(copy.itself)
+            fed |= {n for n in copy.into if copy.pairs.get(n, copy.sources)}
+    return frozenset(n for n, count in counts.items() if count > 1 and n not in fed)
 
 
 def _online(trace: Trace, still: frozenset[int], error: Error) -> frozenset[int]:
