@@ -28,8 +28,9 @@ HOOKS = """recording:Recorder.record recording:Recorder.node_of recording:Record
     gradients:Gradients.read gradients:Gradients.written gradients:Gradients.changed gradients:Gradients.taken
     protocol:Protocol.consumption protocol:Protocol.refresh weights:Weights.look weights:Weights.begin
     weights:Weights.before_step weights:Weights.after_step keeping:Keeping.stepped switching:Switching._switched
-    capture:Capture._before_backward capture:Capture._after_backward capture:Capture._before_step
-    capture:Capture._after_step capture:Capture._written capture:Capture._froze capture:Capture._used
+    backwards:Backwards.before backwards:Backwards.after stepping:Stepping.before
+    stepping:Stepping.after stepping:Stepping.look touching:Touching.written touching:Touching.froze
+    touching:Touching.used
     capture:Capture._op_raised naming:Naming.look extraction:Extraction.take
     raising:Errors.stepped raising:Errors.overwrote raising:Errors.freed raising:Errors.in_backward
     raising:Errors.in_operation regions:Regions.enter regions:Regions.leave regions:Regions.current

@@ -35,7 +35,7 @@ def main(options: argparse.Namespace) -> int:
         report = json.load(options.file)
     except json.ReportError as error:
         return Voice(sys.stderr).complain(str(error))
-    if options.matrix:
+    if options.matrix and options.format != "json":  # JSON has the matrix in it.
         Voice(sys.stdout).say("\n".join(line.plain for line in table.whole(report)) + "\n")
         return 0
     Voice(sys.stdout).report(report, options.format, options.color)

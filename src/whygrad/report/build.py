@@ -75,12 +75,13 @@ def _losses(trace: Trace) -> list[LossRow]:
 def _loss(trace: Trace, backward: Backward) -> LossRow:
     op = trace.graph.ops.get(backward.root) if backward.root is not None else None
     members = modules(trace)
+    thrown = _discarded(trace, backward)
     trains: dict[str, str] = {}
     others: dict[str, str] = {}
     for module, numbers in members.items():
-        reached = len(backward.deposits.intersection(numbers))
+        reached = backward.deposits.intersection(numbers)
         if reached:
-            trains[module] = f"{reached}/{len(numbers)}"
+            trains[module] = f"{len(reached)}/{len(numbers)}" + (" (discarded)" if reached <= thrown else "")
         elif op is not None and trace.graph.depends(op.id).intersection(numbers):
             others[module] = _why_not(trace, numbers)
     steps = [s for s in trace.steps if any(backward.id in ids for ids in s.consumed.values())]
@@ -98,6 +99,13 @@ def _loss(trace: Trace, backward: Backward) -> LossRow:
         list(consumed),
         [wording.term(term) for term in split if len(split) > 1],
     )
+
+
+def _discarded(trace: Trace, backward: Backward) -> set[int]:
+    """Where this line only ever left gradient that was cleared before any step."""
+    same = {b.id for b in trace.backwards if (b.site, b.library) == (backward.site, backward.library)}
+    cleared = {n for clear in trace.clears for n, ids in clear.discarded.items() if same.intersection(ids)}
+    return cleared - {n for step in trace.steps for n, ids in step.consumed.items() if same.intersection(ids)}
 
 
 def _matrix(trace: Trace) -> list[MatrixRow]:

@@ -30,6 +30,7 @@ class LossRow:
     site: Site | None
     text: str
     trains: dict[str, str]
+    """By module: how many of its parameters get gradient, and whether that is thrown away before a step."""
     not_reached: dict[str, str]
     consumed_by: list[str]
     terms: list[str] = field(default_factory=list)

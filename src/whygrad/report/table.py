@@ -9,17 +9,16 @@ from rich.text import Text
 
 from whygrad.report.model import LossRow, MatrixCell, MatrixRow, Report
 
-MOST_ROWS = 6
-"""Lines of losses and terms: a healthy verdict fits on a screen that holds other things too."""
 HEAD = ("loss", "trains", "does not reach", "consumed by")
+Row = tuple[str, str, str, str]
 
 
-def losses(report: Report, width: int) -> list[Text]:
-    """A line per loss and, under a sum, a line per term; columns as wide as they need to be."""
+def losses(report: Report, width: int, most: int) -> list[Text]:
+    """A line per loss and, under a sum, a line per term, in so many lines; columns as wide as they need to be."""
     if not report.losses:
         return []
-    rows = _rows(report)
-    cells = [HEAD, *rows[:MOST_ROWS]]
+    rows, left_out = _fitting(_rows(report), most - 1)
+    cells = [HEAD, *rows]
     widths = [max(len(row[i]) for row in cells) for i in range(len(HEAD))]
     while sum(widths) + 3 * len(widths) > width and max(widths) > 12:
         widest = widths.index(max(widths))
@@ -28,13 +27,25 @@ def losses(report: Report, width: int) -> list[Text]:
     for index, row in enumerate(cells):
         line = "  ".join(_fit(cell, w) for cell, w in zip(row, widths, strict=True)).rstrip()
         out.append(Text(line, "dim" if index == 0 else ""))
-    if len(rows) > MOST_ROWS:
-        out.append(Text(f"and {len(rows) - MOST_ROWS} more rows: whygrad report --matrix", "dim"))
+    if left_out:
+        more = "1 more row" if left_out == 1 else f"{left_out} more rows"
+        out.append(Text(f"and {more}: whygrad report --matrix", "dim"))
     return out
+
+
+def _fitting(rows: list[tuple[bool, Row]], most: int) -> tuple[list[Row], int]:
+    """As many rows as there is room for, losses before terms, and how many that leaves out."""
+    if len(rows) <= most:
+        return [row for _, row in rows], 0
+    order = sorted(range(len(rows)), key=lambda i: (rows[i][0], i))
+    kept = sorted(order[: max(1, most - 1)])
+    return [rows[i][1] for i in kept], len(rows) - len(kept)
 
 
 def whole(report: Report) -> list[Text]:
     """Every loss, term and module, with norms, shares, angles and who consumed or discarded it."""
+    if not report.matrix:
+        return [Text("no loss was traced in this run, so there is nothing to show")]
     out: list[Text] = []
     for row in report.matrix:
         place = f"{os.path.basename(row.site.file)}:{row.site.line}" if row.site is not None else ""
@@ -55,23 +66,24 @@ def roles(found: dict[str, str], width: int) -> list[Text]:
     return [Text(textwrap.shorten(said, max(width, 100), placeholder=" …"), "dim")]
 
 
-def _rows(report: Report) -> list[tuple[str, str, str, str]]:
-    rows: list[tuple[str, str, str, str]] = []
+def _rows(report: Report) -> list[tuple[bool, Row]]:
+    """Rows in order, each with whether it is a term of the loss above it."""
+    rows: list[tuple[bool, Row]] = []
     for loss in report.losses:
-        rows.append(_cells(loss))
+        rows.append((False, _cells(loss)))
         parts = [row for row in report.matrix if row.term and row.loss == loss.name and row.term in loss.terms]
-        rows += [_term(row) for row in parts]
+        rows += [(True, _term(row)) for row in parts]
     return rows
 
 
-def _cells(row: LossRow) -> tuple[str, str, str, str]:
+def _cells(row: LossRow) -> Row:
     place = f" {os.path.basename(row.site.file)}:{row.site.line}" if row.site is not None else ""
     trains = ", ".join(f"{module} {share}" for module, share in row.trains.items()) or "nothing"
     others = ", ".join(f"{module}: {reason}" for module, reason in row.not_reached.items())
     return f"{row.name}{place}", trains, others, ", ".join(row.consumed_by) or "nobody"
 
 
-def _term(row: MatrixRow) -> tuple[str, str, str, str]:
+def _term(row: MatrixRow) -> Row:
     reached = [f"{module}{_share(cell)}" for module, cell in row.cells.items()]
     return f"  {row.term}", ", ".join(reached) or "nothing", "", ""
 

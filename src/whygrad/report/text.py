@@ -16,6 +16,9 @@ from whygrad.report.table import losses, roles
 COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 WIDTH = 100
 TABLE_WIDTH = 120
+MOST_LINES = 9
+"""Of a healthy verdict: it shares the screen with other things."""
+MOST_NOTES = 3
 
 
 def plain(report: Report, width: int = WIDTH) -> str:
@@ -36,8 +39,8 @@ def lines(report: Report, width: int) -> list[Text]:
         if finding.loud:
             out += [*_finding(finding, report, width), Text()]
     if not report.loud:
-        out += [_note(f) for f in report.findings if f.severity == "note" and not f.suppressed]
-        out += _healthy(report, width)
+        notes = [_note(f) for f in report.findings if f.severity == "note" and not f.suppressed][:MOST_NOTES]
+        out += [*notes, *_healthy(report, width, MOST_LINES - len(notes))]
     else:
         out.append(_summary(report))
     out += [Text(f"whygrad: limit: {limit}", "dim") for limit in report.limits]
@@ -71,18 +74,19 @@ def _paragraph(title: str, body: str, width: int) -> list[Text]:
     return [Text.assemble((row[: len(head)], "bold blue"), row[len(head) :]) for row in wrapped]
 
 
-def _healthy(report: Report, width: int) -> list[Text]:
+def _healthy(report: Report, width: int, most: int) -> list[Text]:
     if report.verdict:
         return [Text(f"whygrad: {report.verdict}")]
     trained = sum(1 for p in report.parameters if p.consumed_by)
     held = len(report.parameters)
     notes = sum(f.severity == "note" and not f.suppressed for f in report.findings)
     silenced = sum(f.suppressed for f in report.findings)
-    extra = f" {notes} harmless {'note' if notes == 1 else 'notes'} above." if notes else ""
+    extra = f" {notes} harmless {'note' if notes == 1 else 'notes'}." if notes else ""
     extra += f" {silenced} suppressed." if silenced else ""
     word = "update" if report.updates == 1 else "updates"
     first = f"whygrad: healthy. {report.updates} {word} watched, {trained} of {held} parameters trained.{extra}"
-    return [Text(first, "bold green"), *losses(report, max(width, TABLE_WIDTH)), *roles(report.roles, width)]
+    last = roles(report.roles, width)
+    return [Text(first, "bold green"), *losses(report, max(width, TABLE_WIDTH), most - 1 - len(last)), *last]
 
 
 def _summary(report: Report) -> Text:

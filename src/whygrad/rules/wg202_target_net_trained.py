@@ -47,7 +47,7 @@ from collections.abc import Iterator
 from whygrad import leaking, wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Optimizer, Trace
-from whygrad.trace.leaks import Leak, attached_targets, consumed
+from whygrad.trace.leaks import Leak, attached_targets, leak_onto
 from whygrad.trace.losses import latest
 from whygrad.trace.refreshing import averages, copied_only
 
@@ -75,12 +75,10 @@ def _averaged(trace: Trace) -> Iterator[Leak]:
     averaged = averages(trace)
     for backward in latest(trace):
         assert backward.root is not None
-        used = consumed(trace, backward)
-        mine = averaged & set(used) & trace.graph.reach(backward.root)
-        if mine:
-            optimizers = {o for n in mine for o in used[n]}
-            op = trace.graph[backward.root]
-            yield Leak(backward, op, op, mine, [o for o in trace.optimizers if o.id in optimizers])
+        op = trace.graph[backward.root]
+        found = leak_onto(trace, backward, op, op, averaged & trace.graph.reach(backward.root))
+        if found is not None:
+            yield found
 
 
 def _finding(trace: Trace, optimizer: Optimizer, leak: Leak, parameters: set[int]) -> Finding:

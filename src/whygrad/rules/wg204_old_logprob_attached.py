@@ -47,7 +47,7 @@ from whygrad import leaking, wording
 from whygrad.finding import Finding
 from whygrad.trace import Trace
 from whygrad.trace.anatomy import tops
-from whygrad.trace.leaks import Leak, consumed
+from whygrad.trace.leaks import Leak, leak_onto
 from whygrad.trace.ratios import Ratio, made_of, ratios
 
 CODE = "WG204"
@@ -63,20 +63,11 @@ def check(trace: Trace) -> Iterator[Finding]:
 def _leak(trace: Trace, ratio: Ratio) -> Leak | None:
     graph = trace.graph
     apart = not {op.id for op in tops(graph, ratio.new)} & {op.id for op in tops(graph, ratio.old)}
-    used = consumed(trace, ratio.backward)
     raised = trace.raised is not None and trace.raised.backward == ratio.backward.id
     both = graph.reach(ratio.new) & graph.reach(ratio.old)
-    mine = both if raised else both & set(used)
-    if not mine or not (apart or made_of(graph, ratio.old, ratio.new)):
+    if not (apart or made_of(graph, ratio.old, ratio.new)):
         return None
-    optimizers = {o for n in mine for o in used.get(n, ())}
-    return Leak(
-        ratio.backward,
-        ratio.op,
-        graph[ratio.old],
-        frozenset(mine),
-        [o for o in trace.optimizers if o.id in optimizers],
-    )
+    return leak_onto(trace, ratio.backward, ratio.op, graph[ratio.old], both, raised=raised)
 
 
 def _finding(trace: Trace, leak: Leak) -> Finding:

@@ -74,7 +74,7 @@ def _place(site: Site | None) -> object:
 
 
 def _reused(trace: Trace, case: Carried) -> Finding:
-    name = trace.held.get(case.op.id, ("", ""))[0]
+    name = trace.variables.get(case.op.id, ("", ""))[0]
     site = _storing(trace, name, case.op.site)
     what = f"`{name.split('[')[0].removeprefix('self.')}`" if name else wording.code(case.op.site)
     raised = trace.raised is not None and trace.raised.backward == case.backward.id

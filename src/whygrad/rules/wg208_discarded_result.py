@@ -42,7 +42,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whygrad.finding import Finding, Label
-from whygrad.source.discarding import Useless, useless
+from whygrad.idle import drained, thrown_away
+from whygrad.source.discarding import Useless
+from whygrad.source.exhausting import Exhausted
 from whygrad.trace import Trace
 
 CODE = "WG208"
@@ -50,17 +52,15 @@ NAME = "discarded-result"
 
 
 def check(trace: Trace) -> Iterator[Finding]:
-    ran = trace.functions
-    for file in trace.files:
-        for found in useless(file):
-            if (file, found.function) in ran or not found.function:
-                yield _finding(found)
+    for found in thrown_away(trace):
+        yield _without_effect(found)
+    for spent in drained(trace):
+        yield _nothing_left(spent)
 
 
-def _finding(found: Useless) -> Finding:
+def _without_effect(found: Useless) -> Finding:
     if found.how == "detach":
         parts = (
-            "error",
             f"{found.what} keeps its gradient: the result of detach() is thrown away",
             "returns a detached tensor that nobody takes",
             f"detach() does not change {found.what}; it returns a new tensor.",
@@ -68,40 +68,34 @@ def _finding(found: Useless) -> Finding:
         )
     elif found.how == "result":
         parts = (
-            "error",
             f"{found.what}() changes nothing: its result is thrown away",
             "returns new tensors that nobody takes",
             "without a trailing underscore the operation leaves its operands as they are.",
             f"use {found.what}_(), which works in place, or assign the result",
         )
-    elif found.how == "uncalled":
+    else:
         parts = (
-            "error",
             f"{found.what} is never called: the statement only names the method",
             "has no effect without parentheses",
             "naming a method does nothing; the call is missing.",
             f"write {found.what}()",
         )
-    else:
-        parts = (
-            "error",
-            f"nothing happens to the parameters in {found.what}: the iterator was used up before",
-            "runs over an iterator that has nothing left",
-            "parameters() returns an iterator that can be run over once; whoever comes second finds it empty.",
-            f"make a list of it: {found.what} = list(...)",
-        )
-    severity, message, here, why, fix = parts
-    labels = [Label(found.made, "can be run over once")] if found.made is not None else []
+    message, here, why, fix = parts
+    seen = "read from the source; the function around it ran" if found.how == "uncalled" else "seen to run at this line"
+    return Finding(CODE, NAME, "error", message, found.site, here, [], why, seen, fix, evidence={"how": found.how})
+
+
+def _nothing_left(spent: Exhausted) -> Finding:
     return Finding(
         CODE,
         NAME,
-        severity,
-        message,
-        found.site,
-        here,
-        labels,
-        why,
-        "read from the source; the function around it ran",
-        fix,
-        evidence={"how": found.how},
+        "error",
+        f"nothing happens to the parameters in {spent.what}: the iterator was used up before",
+        spent.site,
+        "runs over an iterator that has nothing left",
+        [Label(spent.made, "can be run over once")],
+        "parameters() returns an iterator that can be run over once; whoever comes second finds it empty.",
+        "read from the source; the lines around it ran",
+        f"make a list of it: {spent.what} = list(...)",
+        evidence={"how": "exhausted"},
     )

@@ -48,24 +48,26 @@ from collections.abc import Iterator
 
 from whygrad import leaking, wording
 from whygrad.finding import Finding, Label
-from whygrad.source.discarding import useless
-from whygrad.source.storing import refreshes
+from whygrad.idle import thrown_away
+from whygrad.source.refreshing import refreshes
 from whygrad.trace import Trace
 from whygrad.trace.refreshing import Lagging, lagging
 
 CODE = "WG308"
 NAME = "target-never-updated"
+LONG = 250
+"""Updates without the scheduled copy before it counts as missing, where the source does not tell its period."""
 
 
 def check(trace: Trace) -> Iterator[Finding]:
-    if any(found.how == "result" for file in trace.files for found in useless(file)):
+    if any(found.how == "result" for found in thrown_away(trace)):
         return  # The update is there and has no effect: WG208 names it.
     for case in lagging(trace):
         if trace.roles.get(wording.whom(trace, case.parameters)) != "reference":
-            yield _finding(trace, case)
+            yield from _finding(trace, case)
 
 
-def _finding(trace: Trace, case: Lagging) -> Finding:
+def _finding(trace: Trace, case: Lagging) -> Iterator[Finding]:
     who = wording.whom(trace, case.parameters)
     online = wording.whom(trace, case.error.predicts(trace.graph))
     forward = leaking.outside(trace, case.forward)
@@ -98,12 +100,14 @@ def _finding(trace: Trace, case: Lagging) -> Finding:
         if waiting is not None and any(trace.parameter(n).rewritten for n in case.parameters):
             if forward is not None:
                 labels.append(Label(forward, "its values enter the target here"))
-            site, here, waiting = waiting, "leaves it as it was", None
+            site, here, waiting = waiting.site, "leaves it as it was", None
             why = "the copy runs, and what it writes is what was there already."
         elif waiting is not None:
-            labels.append(Label(waiting, "did not run, or not since training began"))
+            if not (waiting.overdue(still) or (waiting.period is None and still >= LONG)):
+                return  # Its time may not have come.
+            labels.append(Label(waiting.site, "did not run, or not since training began"))
         fix = f"copy {online} into {who} every so many updates, or blend a little at each"
-    return Finding(
+    yield Finding(
         CODE,
         NAME,
         "warning" if waiting is not None else "error",

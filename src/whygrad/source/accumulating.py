@@ -7,7 +7,12 @@ import re
 
 from whygrad.source import files
 
-COUNTS = re.compile(r"accum|micro_?batch|grad_?acc|num_?micro|n_?micro", re.IGNORECASE)
+COUNTS = re.compile(
+    r"(grad(ient)?|batch)_?acc|acc(um(ulat(e|ion))?)?_?(grad|step|iter|freq|every|batch)|accumulation|micro_?batch"
+    r"|num_?micro|n_?micro",
+    re.IGNORECASE,
+)
+"""Names of a number of backwards per step; `accumulated_reward` is none."""
 
 
 def accumulates(names: list[str]) -> bool:

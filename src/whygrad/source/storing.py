@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from whygrad.source import expressions, files
 from whygrad.source.feeding import STORING
+from whygrad.source.scopes import last_name, own, scopes
 from whygrad.trace.site import Site
 
 
@@ -53,61 +54,23 @@ def _is_key(target: ast.expr, key: str) -> bool:
 
 def _statements(module: ast.Module, name: str, inside: bool) -> Iterator[tuple[bool, ast.AST]]:
     """Statements that store under the name, each with whether it only sets things up."""
-    for function in _scopes(module):
-        setup = getattr(function, "name", "") == "__init__"
-        for node in _own(function):
+    for called, function in scopes(module):
+        setup = called == "__init__"
+        for node in own(function):
             if inside and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                if node.func.attr in STORING and _last(node.func.value) == name:
+                if node.func.attr in STORING and last_name(node.func.value) == name:
                     yield setup, node
             elif isinstance(node, ast.Assign):
                 if not isinstance(node.value, ast.Constant) and any(_into(t, name, inside) for t in node.targets):
                     yield setup, node
-            elif isinstance(node, ast.AugAssign) and _last(node.target) == name:
+            elif isinstance(node, ast.AugAssign) and last_name(node.target) == name:
                 yield setup, node
 
 
 def _into(target: ast.expr, name: str, inside: bool) -> bool:
     parts = target.elts if isinstance(target, ast.Tuple) else [target]
     subscripts = [part.value for part in parts if isinstance(part, ast.Subscript)]
-    return any(_last(part) == name for part in (subscripts if inside else [*parts, *subscripts]))
-
-
-def _scopes(module: ast.Module) -> Iterator[ast.AST]:
-    yield module
-    for node in ast.walk(module):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield node
-
-
-def _own(scope: ast.AST) -> Iterator[ast.AST]:
-    """Nodes of a scope, those of functions inside it left out."""
-    stack = list(ast.iter_child_nodes(scope))
-    while stack:
-        node = stack.pop()
-        yield node
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            stack.extend(ast.iter_child_nodes(node))
-
-
-def _last(node: ast.AST) -> str:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def refreshes(files_: list[str], name: str) -> Site | None:
-    """A call that would load new values into the network of this name; one outside `__init__` if there is any."""
-    found: list[tuple[bool, Site]] = []
-    for file in files_:
-        module = files.tree(file)
-        for scope in _scopes(module) if module is not None else ():
-            for node in _own(scope):
-                called = node.func if isinstance(node, ast.Call) else None
-                loads = isinstance(called, ast.Attribute) and called.attr == "load_state_dict"
-                if loads and isinstance(called, ast.Attribute) and _last(called.value) == name:
-                    setup = getattr(scope, "name", "") == "__init__"
-                    found.append((setup, Site(*expressions.span(file, node))))
-    return min(found, default=(True, None), key=lambda f: f[0])[1]
+    return any(last_name(part) == name for part in (subscripts if inside else [*parts, *subscripts]))
 
 
 def assigned(files_: list[str], name: str) -> Site | None:
@@ -127,7 +90,7 @@ def _matching(target: ast.expr, value: ast.expr, name: str) -> ast.expr | None:
     if isinstance(target, (ast.Tuple, ast.List)):
         if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts):
             for part, item in zip(target.elts, value.elts, strict=True):
-                if _last(part) == name:
+                if last_name(part) == name:
                     return item
-        return value if any(_last(part) == name for part in target.elts) else None
-    return value if _last(target) == name else None
+        return value if any(last_name(part) == name for part in target.elts) else None
+    return value if last_name(target) == name else None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from whygrad.trace.anatomy import PROBABILITIES, PRODUCTS, head, layer, log_like, tops
 from whygrad.trace.errors import Error, errors
 from whygrad.trace.graph import Graph, Op
-from whygrad.trace.leaks import Leak, attached_targets, consumed
+from whygrad.trace.leaks import Leak, attached_targets, consumed, leak_onto
 from whygrad.trace.ledger import Backward
 from whygrad.trace.losses import latest
 from whygrad.trace.membership import STRAIGHT
@@ -43,13 +43,21 @@ class Judgement:
 
 def crosstalk(trace: Trace) -> Iterator[tuple[Leak, str]]:
     """Leaks between losses, with what the depositing loss is: `judged`, `judging` or `target`."""
+    for backward, op, reach, how in _crossings(trace):
+        found = leak_onto(trace, backward, op, op, reach)
+        if found is not None:
+            yield found, how
+    for leak, error in attached_targets(trace):
+        if not same_step(trace, leak, error.predicts(trace.graph)):
+            yield leak, "target"
+
+
+def _crossings(trace: Trace) -> Iterator[tuple[Backward, Op, frozenset[int], str]]:
     found = judgements(trace)
     for judgement in found:
-        used = consumed(trace, judgement.part.backward)
-        direct = _direct(trace, judgement.top) & set(used)
-        if direct & judgement.judge and judgement.learner & set(used):
-            mine = judgement.judge & set(used)
-            yield _leak(trace, judgement.part.backward, judgement.top, mine, used), "judged"
+        used = set(consumed(trace, judgement.part.backward))
+        if _direct(trace, judgement.top) & used & judgement.judge and judgement.learner & used:
+            yield judgement.part.backward, judgement.top, judgement.judge, "judged"
     learners = frozenset[int]().union(*(j.learner for j in found))
     judges = frozenset[int]().union(*(j.judge for j in found))
     fits = [(b, e) for b in latest(trace) if b.root is not None for e in errors(trace.graph, b.root) if e.target]
@@ -58,19 +66,13 @@ def crosstalk(trace: Trace) -> Iterator[tuple[Leak, str]]:
         if not _fitted(trace, error) & judges:
             learners -= error.predicts(trace.graph)  # It has an error of its own: not the judge's alone.
     for backward, error in fits:
-        used = consumed(trace, backward)
-        mine = error.predicts(trace.graph) & learners & set(used)
-        if mine and _fitted(trace, error) & judges:
-            yield _leak(trace, backward, error.op, mine, used), "judging"
+        if _fitted(trace, error) & judges:
+            yield backward, error.op, error.predicts(trace.graph) & learners, "judging"
     seen = {(j.part.backward.site, j.part.backward.made) for j in found}
     for backward in latest(trace):
-        mine = left_over(trace, backward)
-        if mine and (backward.site, backward.made) not in seen:
+        if (backward.site, backward.made) not in seen:
             assert backward.root is not None
-            yield _leak(trace, backward, trace.graph[backward.root], mine, consumed(trace, backward)), "judged"
-    for leak, error in attached_targets(trace):
-        if not same_step(trace, leak, error.predicts(trace.graph)):
-            yield leak, "target"
+            yield backward, trace.graph[backward.root], left_over(trace, backward), "judged"
 
 
 def left_over(trace: Trace, backward: Backward) -> frozenset[int]:
@@ -110,11 +112,6 @@ def _fitted(trace: Trace, error: Error) -> set[int]:
 def _direct(trace: Trace, top: Op) -> set[int]:
     """The parameters that a layer applies itself."""
     return {found.parameter for _, found in trace.graph.operands(top) if found.parameter is not None}
-
-
-def _leak(trace: Trace, backward: Backward, op: Op, mine: frozenset[int], used: dict[int, set[int]]) -> Leak:
-    optimizers = {o for n in mine for o in used[n]}
-    return Leak(backward, op, op, mine, [o for o in trace.optimizers if o.id in optimizers])
 
 
 def judgements(trace: Trace) -> list[Judgement]:

@@ -46,9 +46,9 @@ class Error:
 
 def errors(graph: Graph, root: int) -> list[Error]:
     """All errors that a loss is made of, nearest first."""
-    found: list[Error] = graph.memo.setdefault(("errors", root), [])
-    if not found:
-        found.extend(_find(graph, root))
+    found: list[Error] | None = graph.memo.get(("errors", root))
+    if found is None:
+        found = graph.memo[("errors", root)] = _find(graph, root)
     return found
 
 

@@ -52,12 +52,15 @@ def _consumed(trace: Trace, backward: Backward) -> dict[int, set[int]]:
     return out
 
 
-def _leak(trace: Trace, backward: Backward, op: Op, source: Op, reach: Iterable[int]) -> Leak | None:
+def leak_onto(
+    trace: Trace, backward: Backward, op: Op, source: Op, reach: Iterable[int], *, raised: bool = False
+) -> Leak | None:
+    """The leak onto these parameters, if a step consumes it (or none could, because this backward raised)."""
     used = consumed(trace, backward)
-    parameters = frozenset(reach) & set(used)
+    parameters = frozenset(reach) if raised else frozenset(reach) & set(used)
     if not parameters:
         return None
-    optimizers = {o for n in parameters for o in used[n]}
+    optimizers = {o for n in parameters for o in used.get(n, ())}
     return Leak(backward, op, source, parameters, [o for o in trace.optimizers if o.id in optimizers])
 
 
@@ -79,7 +82,7 @@ def _attached_targets(trace: Trace) -> list[tuple[Leak, Error]]:
                 source = graph[summand.op]
                 alone = error.op if layer(graph, source) else source
                 meeting = graph[summand.joined] if summand.joined != summand.op else alone
-                leak = _leak(trace, backward, meeting, source, summand.reach(graph))
+                leak = leak_onto(trace, backward, meeting, source, summand.reach(graph))
                 if leak is not None:
                     out.append((leak, error))
     return out
@@ -141,7 +144,7 @@ def _weighs(trace: Trace, backward: Backward, op: Op, score: int, weight: int) -
     for summand in summands(graph, weight):
         if not summand.open or not tops(graph, summand.op) or _probability(graph, summand.op):
             continue
-        leak = _leak(trace, backward, op, graph[summand.op], summand.reach(graph) - graph.reach(score))
+        leak = leak_onto(trace, backward, op, graph[summand.op], summand.reach(graph) - graph.reach(score))
         if leak is not None:
             yield leak
 
@@ -179,4 +182,4 @@ def _constraint(trace: Trace, backward: Backward, op: Op, multiplier: int, measu
     ascending = any(o.maximizes for n in own for o in trace.holders.get(n, []))
     if ascending or not own.intersection(used):
         return None
-    return _leak(trace, backward, op, graph[measured], graph.reach(measured) - own)
+    return leak_onto(trace, backward, op, graph[measured], graph.reach(measured) - own)

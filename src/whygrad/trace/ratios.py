@@ -109,10 +109,20 @@ def made_of(graph: Graph, old: int, new: int, *, gradient: bool = True) -> bool:
     return any(op.id == new for op in head(graph, old, gradient=gradient))
 
 
-def forward_start(graph: Graph, root: int) -> int:
-    """The number of the first operation of the networks' forward behind a value."""
-    found = [op.id for op in head(graph, root, gradient=False) if op.layer]
-    return min(found, default=root)
+def forward_start(graph: Graph, root: int, parameters: set[int]) -> int:
+    """The number of the first operation behind a value that reads one of these parameters."""
+    found = root
+    stack, seen = [root], {root}
+    while stack:
+        op = graph.ops.get(stack.pop())
+        for operand in op.inputs if op is not None else ():
+            behind = graph.ops.get(operand.op)
+            if behind is not None and behind.parameter in parameters:
+                found = min(found, op.id)  # type: ignore[union-attr]
+            if operand.op not in seen:
+                seen.add(operand.op)
+                stack.append(operand.op)
+    return found
 
 
 def same_weights(trace: Trace, ratio: Ratio) -> bool | None:
@@ -121,7 +131,7 @@ def same_weights(trace: Trace, ratio: Ratio) -> bool | None:
     trained = {n for n in graph.reach(ratio.new) if trace.parameter(n).consumed}
     if not trained or not trained <= graph.made_from(ratio.old):
         return None
-    start, end = forward_start(graph, ratio.old), ratio.op.id
+    start, end = forward_start(graph, ratio.old, trained), ratio.op.id
     return not any(start <= s.serial < end and trained & set(s.consumed) for s in trace.steps)
 
 

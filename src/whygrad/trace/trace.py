@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from whygrad.trace.graph import Graph
 from whygrad.trace.ledger import Alias, Backward, Clear, Clip, Copy, Kept, Optimizer, Parameter, Step, Switch
 from whygrad.trace.raised import Raised
+from whygrad.trace.site import Site
 
 T = TypeVar("T")
 
@@ -51,7 +52,9 @@ class Trace:
 
     ran: set[tuple[str, str]] = field(default_factory=set)
     """Functions of the user, by file and name, in which some operation ran."""
-    held: dict[int, tuple[str, str]] = field(default_factory=dict)
+    results: dict[Site, str] = field(default_factory=dict)
+    """Calls for a new tensor (`detach`, `lerp`, …) that leave their operands alone, by where the user makes them."""
+    variables: dict[int, tuple[str, str]] = field(default_factory=dict)
     """Operations whose result a variable held at a step: its name, and the file."""
 
     @cached_property

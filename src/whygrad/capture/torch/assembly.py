@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from whygrad.capture.torch.parameters import Known, shape
-from whygrad.source import expressions
+from whygrad.source import expressions, positions
 from whygrad.trace import Optimizer, Parameter, Site, Trace
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
     )
     trace.cut_short = escaped is not None
     trace.ran = {(code.co_filename, code.co_name) for code in capture.recorder.ran if code is not None}
-    trace.held = {n: name for n, name in capture.keeping.names.items() if n in trace.graph.ops}
+    trace.results = {positions.resolve(*place): name for place, name in capture.recorder.results.items()}
+    trace.variables = {n: name for n, name in capture.keeping.names.items() if n in trace.graph.ops}
     _held_counts(trace)
     return trace
 

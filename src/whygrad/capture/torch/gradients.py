@@ -10,15 +10,14 @@ from typing import Any
 import torch
 
 from whygrad.capture.torch import frames
-from whygrad.capture.torch.clock import Clock
+from whygrad.capture.torch.clock import Clock, remember
 from whygrad.capture.torch.guard import Guard
-from whygrad.capture.torch.parameters import Known, Parameters
+from whygrad.capture.torch.parameters import Known, Parameters, storage
 from whygrad.capture.torch.patches import Patches
 from whygrad.capture.torch.shadow import Node, Shadow
 from whygrad.trace import Clear, Clip, Kind, Site
 
 Tensor = torch.Tensor
-MOST_EVENTS = 4000
 ZEROING = frozenset({"zero_", "_foreach_zero_"})
 SHARING = frozenset({"data", "detach", "detach_", "view", "reshape", "flatten", "__getitem__", "to_dense"})
 """Ways to take hold of a gradient's own memory."""
@@ -96,7 +95,7 @@ class Gradients:
             original = getattr(scaler, name)
 
             def call(self_: Any, *args: Any, _original: Any = original, _scaled: bool = scaled, **kwargs: Any) -> Any:
-                self._scaled = _scaled and self_.is_enabled()
+                self._scaled = _scaled and bool(self.guard(lambda: self_.is_enabled(), "scaler"))
                 return _original(self_, *args, **kwargs)
 
             patches.set(scaler, name, call)
@@ -115,7 +114,7 @@ class Gradients:
             last.parameters |= numbers  # One loop over parameters is one clearing.
             last.discarded.update(lost)
             return
-        _bounded(self.clears, Clear(site, numbers, self.clock.tick(), lost))
+        remember(self.clears, Clear(site, numbers, self.clock.tick(), lost))
 
     def _clip(self, tensors: list[Tensor], limit: Any, how: str, frame: FrameType, given: Any) -> Clip:
         knowns = self._known(tensors)
@@ -132,7 +131,7 @@ class Gradients:
         )
         if how == "value" and present:
             event.size = max(float(g.abs().max()) for g in present if g.numel())
-        _bounded(self.clips, event)
+        remember(self.clips, event)
         return event
 
     def _clipped(self, event: Clip, norm: Any) -> None:
@@ -196,7 +195,7 @@ class Gradients:
             limit = node.scalar if node.scalar is not None else float("nan")
             event = Clip(site, frozenset({number}), limit, self.clock.tick(), "hand", frozenset({number}))
             event.operation = node.name
-            _bounded(self.clips, event)
+            remember(self.clips, event)
         return True
 
     def _owner(self, tensor: Tensor) -> Tensor | None:
@@ -206,10 +205,10 @@ class Gradients:
             node = node.inputs[0][0]
         if node is None or node.deposits is None:
             return None
-        address = tensor.untyped_storage().data_ptr()
+        address = storage(tensor)
         for _, owner in self.parameters.living():
             grad = owner.grad if owner.is_leaf else None
-            if grad is not None and (grad is tensor or (address and grad.untyped_storage().data_ptr() == address)):
+            if grad is not None and (grad is tensor or (address and storage(grad) == address)):
                 return owner
         return None
 
@@ -260,12 +259,6 @@ def _deposited(node: Node, most: int = 200) -> set[int]:
                 seen.add(operand.serial)
                 stack.append(operand)
     return found
-
-
-def _bounded(events: list[Any], event: Any) -> None:
-    events.append(event)
-    if len(events) > MOST_EVENTS:
-        del events[: MOST_EVENTS // 2]
 
 
 def _optimizer_tensors(optimizer: Any) -> list[Tensor]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 import weakref
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -19,6 +19,7 @@ from whygrad.trace import Kept
 
 MOST_LIVING = 30_000
 MOST_FOLLOWED = 64
+MOST_NAMED = 20_000
 FIRST_STEPS = 8
 LATER = 16
 """Steps of an optimizer at which variables are searched: the first ones, then one in so many."""
@@ -49,6 +50,8 @@ class Keeping:
         self.shadow = shadow
         self._lines: dict[Any, _Line] = {}
         self._since: dict[int, list[int]] = defaultdict(list)
+        """By optimizer: where the counter stood at its latest two steps."""
+        self._steps: Counter[int] = Counter()
         self.names: dict[int, tuple[str, str]] = {}
         """By serial of its node: the variable that held a tensor with a graph at a step, and the file."""
 
@@ -56,7 +59,10 @@ class Keeping:
         """At a step: what was made before this optimizer's previous step and is still connected?"""
         serials = self._since[optimizer]
         serials.append(self.shadow.serial)
-        if len(self.shadow._table) > MOST_LIVING or (len(serials) > FIRST_STEPS and len(serials) % LATER):
+        del serials[:-2]
+        self._steps[optimizer] += 1
+        steps = self._steps[optimizer]
+        if len(self.shadow._table) > MOST_LIVING or (steps > FIRST_STEPS and steps % LATER):
             return
         named = {id(t): name for t, *name in _named(frame)}
         boundary = serials[-2] if len(serials) > 1 else 0  # What the update before made is no longer needed.
@@ -66,7 +72,7 @@ class Keeping:
         for node, tensor in self.shadow.living():
             if not node.requires_grad or node.parameter is not None or tensor.grad_fn is None:
                 continue
-            if id(tensor) in named:
+            if id(tensor) in named and len(self.names) < MOST_NAMED:
                 self.names[node.serial] = (named[id(tensor)][0], named[id(tensor)][1])
             if id(tensor) in named and (links := _chain(node, boundary)):
                 key = (node.code, node.lasti, "chain")

@@ -84,9 +84,9 @@ class Parameters:
             found.wanted = tensor.requires_grad
             self.known_list.append(found)
             self._by_id[id(tensor)] = found
-            storage = _storage(tensor)
-            if storage:
-                self._by_storage[storage] = found
+            address = storage(tensor)
+            if address:
+                self._by_storage[address] = found
         return found
 
     def written(self, tensor: torch.Tensor) -> torch.Tensor | None:
@@ -95,16 +95,16 @@ class Parameters:
             return tensor
         if tensor.requires_grad:
             return None
-        address = _storage(tensor)
+        address = storage(tensor)
         found = self._by_storage.get(address)
         parameter = found.ref() if found is not None else None
-        return parameter if parameter is not None and address and _storage(parameter) == address else None
+        return parameter if parameter is not None and address and storage(parameter) == address else None
 
     def find_shared(self) -> None:
         """Parameters that are different objects in the very same memory."""
         places: dict[Any, Known] = {}
         for known, tensor in self.living():
-            address = _storage(tensor)
+            address = storage(tensor)
             if not address or type(tensor) not in (torch.Tensor, torch.nn.Parameter):
                 continue
             first = places.setdefault((address, tensor.storage_offset(), known.shape, tensor.stride()), known)
@@ -124,7 +124,7 @@ def shape(tensor: torch.Tensor) -> tuple[int, ...]:
         return ()  # Nested tensors have no one shape, lazy parameters have none yet.
 
 
-def _storage(tensor: Any) -> int:
+def storage(tensor: Any) -> int:
     try:
         return int(tensor.untyped_storage().data_ptr())
     except (RuntimeError, NotImplementedError, ValueError):

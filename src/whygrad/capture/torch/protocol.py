@@ -13,14 +13,13 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from whygrad.capture.torch import frames
-from whygrad.capture.torch.clock import Clock
+from whygrad.capture.torch.clock import Clock, remember
 from whygrad.capture.torch.guard import Guard
 from whygrad.capture.torch.parameters import Known, Parameters
 from whygrad.capture.torch.patches import Patches
 from whygrad.trace import Backward, Copy, Site, Step
 
 Tensor = torch.Tensor
-MOST_EVENTS = 4000
 ALWAYS_CHECKED = 64
 LEAST_STRIDE = 16
 CHEAP_LOOK = 8
@@ -192,7 +191,7 @@ class Protocol:
             return
         mine = frozenset(sources)
         event = Copy(site, frozenset({number}), mine, self.clock.tick(), {number: mine}, blended, itself)
-        _bounded(self.copies, event)
+        remember(self.copies, event)
 
     def _found(self, held: Held) -> tuple[dict[int, tuple[int, ...]], set[int]]:
         consumed: dict[int, tuple[int, ...]] = {}
@@ -225,11 +224,5 @@ class Protocol:
         step = Step(
             held.number, site, consumed, self.clock.tick(), serial, assigned=frozenset(assigned), closure=closure
         )
-        _bounded(self.steps, step)
+        remember(self.steps, step)
         return step
-
-
-def _bounded(events: list[Any], event: Any) -> None:
-    events.append(event)
-    if len(events) > MOST_EVENTS:
-        del events[: MOST_EVENTS // 2]

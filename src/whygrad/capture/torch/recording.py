@@ -12,7 +12,7 @@ from whygrad.capture.torch import crossings, frames
 from whygrad.capture.torch.parameters import Parameters, shape
 from whygrad.capture.torch.regions import Regions
 from whygrad.capture.torch.shadow import Node, Shadow
-from whygrad.capture.torch.vocabulary import ALIASING, ARITHMETIC, CASTS, KINDS, MODAL, RATIOS, SCALED, Role, role
+from whygrad.capture.torch.vocabulary import ALIASING, ARITHMETIC, CASTS, KINDS, MODAL, PURE, RATIOS, SCALED, Role, role
 from whygrad.trace import Kind
 
 Tensor = torch.Tensor
@@ -31,6 +31,8 @@ class Recorder:
         """The latest node per place where values left torch."""
         self.ran: set[CodeType | None] = set()
         """The user's functions in which some operation ran."""
+        self.results: dict[frames.Place, str] = {}
+        """Where the user calls for a new tensor, which has no effect unless the result is taken."""
         self.on_use: Callable[[int], None] = lambda _: None
         self.on_write: Callable[[Tensor, Node, list[Node]], None] = lambda *_: None
         self.on_freeze: Callable[[Tensor, bool, FrameType], None] = lambda *_: None
@@ -145,6 +147,8 @@ class Recorder:
         if not torch.is_grad_enabled():
             node.region = self.regions.current()
         self.place(node, frame)
+        if name in PURE and node.inner is None and node.code is not None and "out" not in kwargs:
+            self._returns(node, node.code)
         if name == "normal" and node.region is None and inputs:
             # It has a grad_fn, and its gradient to the mean is zero: a draw like any other.
             node.region, node.requires_grad = self.regions.drawn(frame), False
@@ -152,6 +156,11 @@ class Recorder:
             self._becomes_parameter(out, node, frame)
         self._observe(node, args, kwargs, out)
         return node
+
+    def _returns(self, node: Node, code: CodeType) -> None:
+        """The user's own call for a new tensor; detaching what has no history is no loss either way."""
+        if node.name != "detach" or any(carries for _, carries, _ in node.inputs):
+            self.results[(code, node.lasti)] = node.name
 
     def _observe(self, node: Node, args: Any, kwargs: Any, out: Tensor) -> None:
         """The few facts about values that some rule needs: numbers as written, modes, ratios."""

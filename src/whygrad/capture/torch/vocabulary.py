@@ -70,6 +70,11 @@ SCALED = frozenset(
     __imul__ __itruediv__ fill_""".split()
 )
 """Operations whose Python number is worth keeping: discount factors, micro-batch counts, limits."""
+PURE = frozenset(
+    """detach lerp clamp clip add sub mul div squeeze unsqueeze masked_fill
+    _foreach_lerp _foreach_add _foreach_sub _foreach_mul _foreach_div""".split()
+)
+"""Operations that people write for their namesakes in place; as a statement they do nothing."""
 RATIOS = frozenset({"exp", "div", "true_divide", "__truediv__"})
 MODAL = frozenset("dropout batch_norm alpha_dropout feature_alpha_dropout dropout1d dropout2d dropout3d".split())
 """Operations that behave differently in training and in evaluation."""

@@ -11,7 +11,7 @@ SAMPLED = 256
 """Values per parameter that are remembered of a network no optimizer holds."""
 WHOLE = 65_536
 """Parameters up to this size are compared whole around a step; of larger ones what the gradient moves most."""
-FIRST_LOOK = 16
+FIRST_LOOK = 4
 LATER = 1.25
 """Looks become rarer as the run goes on; the last one lies at most a fifth of the run before its end."""
 ROUNDING = 1e-5

@@ -1,0 +1,159 @@
+"""What happens around a backward: which loss it was, and where it left gradient."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from whygrad.capture.torch import frames, sharing
+from whygrad.capture.torch.extraction import Extraction
+from whygrad.capture.torch.shadow import Node
+from whygrad.source import expressions
+from whygrad.trace import Backward, Kind
+
+if TYPE_CHECKING:
+    from whygrad.capture.torch.capture import Capture
+
+Tensor = torch.Tensor
+MEASURED = 3
+"""Backwards of a loss whose terms are differentiated one by one."""
+MOST_ROOTS = 4
+"""Losses kept in the graph per backward site; the first ones and then the latest."""
+
+
+@dataclass
+class _Pending:
+    """A backward that is running."""
+
+    backward: Backward
+    before: dict[int, tuple[int, int] | None]
+    root: Node | None
+    keep: bool
+
+
+class Backwards:
+    """Called before and after every outermost backward that is not settled."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+        self.count = 0
+        self._roots: dict[Any, int] = {}
+
+    def forget(self) -> None:
+        """The window opens anew: losses are counted from the start."""
+        self._roots.clear()
+
+    def before(self, frame: FrameType, roots: list[Tensor], how: str) -> _Pending | None:
+        capture = self.capture
+        code, lasti, inner = frames.locate(frame)
+        unseen = capture.window.backward((id(code), lasti, *((id(inner[0]), inner[1]) if inner is not None else ())))
+        if not capture.tracing:
+            if capture.window.should_open(capture.protocol.updates, unseen, False):
+                capture.open()
+            else:
+                capture.settled.add((id(frame.f_code), frame.f_lasti))
+            return None
+        self.count += 1
+        site = frames.site(code, lasti, inner)
+        root = self._root(roots)
+        inside = frames.site(*inner) if inner is not None and code is not None else None
+        backward = Backward(
+            self.count, site, None, self._loss_name(inside or site, root), how=how, order=capture.clock.tick()
+        )
+        backward.library, backward.serial = inside, capture.shadow.serial
+        if root is not None:
+            backward.made = frames.site(root.code, root.lasti, root.inner)
+        loss = (site, root.code, root.lasti, root.inner) if root is not None else site
+        count = self._roots.get(loss, 0)
+        self._roots[loss] = count + 1
+        keep = root is not None and (count < MOST_ROOTS or count & (count - 1) == 0)
+        if count < 2 or capture.naming.wanted():
+            capture.naming.look(frame)
+        capture.mode.pause.depth += 1
+        capture.calls_at_backward = capture.mode.calls
+        capture.gradients.settle()
+        if keep and root is not None and how == "backward" and count < MEASURED and len(roots) == 1:
+            self._measure(backward, roots[0], root)
+        return _Pending(backward, capture.gradients.snapshot(), root, keep)
+
+    def _measure(self, backward: Backward, loss: Tensor, root: Node) -> None:
+        """Differentiate the terms one by one, unless a hook of the user's would notice."""
+        if self.capture.mode.hooked or loss.numel() != 1 or not torch.is_grad_enabled():
+            return
+        scratch = Extraction(self.capture.shadow, self.capture.parameters, self.capture.recorder.departures)
+        number = scratch.take(root)
+        try:
+            sharing.measure(backward, loss, scratch.graph, number, self.capture.parameters)
+        except RuntimeError:  # A graph that the user's own backward will complain about, or cannot keep.
+            backward.squares.clear()
+            backward.products.clear()
+
+    def _root(self, roots: list[Tensor]) -> Node | None:
+        """The loss; several that are differentiated in one call count as their sum."""
+        nodes = [node for node in map(self.capture.shadow.get, roots) if node is not None]
+        if len(nodes) < 2:
+            return nodes[0] if nodes else None
+        total = self.capture.shadow.new(Kind.COMPUTE, "add")
+        total.inputs = tuple((node, node.requires_grad, False) for node in nodes)
+        total.requires_grad = any(node.requires_grad for node in nodes)
+        total.code, total.lasti, total.inner = nodes[0].code, nodes[0].lasti, nodes[0].inner
+        return total
+
+    def _loss_name(self, site: Any, root: Node | None) -> str:
+        written = expressions.receiver(site)
+        if not written and root is not None:
+            written = expressions.name(frames.site(root.code, root.lasti, root.inner))
+        return written or "loss"
+
+    def after(self, pending: _Pending | FrameType, error: Exception | None, result: Any = None) -> None:
+        capture = self.capture
+        if not isinstance(pending, _Pending):  # Not traced, but it raised.
+            assert error is not None
+            site = frames.user_site(pending)
+            untraced = Backward(0, site, None, self._loss_name(site, None))
+            capture.errors.in_backward(error, untraced, None, None)
+            if not torch.is_grad_enabled():
+                capture.errors.still_off(frames.user_stack(pending))
+            return
+        backward = pending.backward
+        capture.mode.pause.depth = max(0, capture.mode.pause.depth - 1)
+        if backward.how == "backward":
+            self._deposits(pending)
+        elif isinstance(result, (list, tuple)):
+            capture.gradients.taken(result, backward.id)
+        if pending.root is not None and (pending.keep or error is not None):
+            backward.root = capture.extraction.take(pending.root)
+        capture.errors.freed(pending.root, backward)
+        capture.protocol.backwards.append(backward)
+        if error is not None:
+            capture.errors.in_backward(error, backward, pending.root, capture.regions.current())
+        if capture.stepping.inside:
+            capture.stepping.inside = False
+            capture.close_if_enough()
+
+    def _deposits(self, pending: _Pending) -> None:
+        changed: list[int] = []
+        for number, after in self.capture.gradients.snapshot().items():
+            if after is not None and after != pending.before.get(number):
+                changed.append(number)
+                self.capture.parameters[number].deposits.append(pending.backward.id)
+        pending.backward.deposits = frozenset(changed)
+        pending.backward.zeros = frozenset(self._zeros(changed))
+
+    def _zeros(self, numbers: list[int]) -> list[int]:
+        """Deposits that are exactly zero. Looked at only until a parameter has shown a real one."""
+        zeros: list[int] = []
+        with torch._C.DisableTorchFunction(), torch.no_grad():
+            for number in numbers:
+                known = self.capture.parameters[number]
+                tensor = known.ref()
+                if known.grad == "nonzero" or tensor is None or tensor.grad is None or tensor.grad.is_meta:
+                    continue
+                grad = tensor.grad.coalesce().values() if tensor.grad.is_sparse else tensor.grad
+                known.grad = "nonzero" if bool(grad.any()) else "zero"
+                if known.grad == "zero":
+                    zeros.append(number)
+        return zeros

@@ -1,0 +1,89 @@
+"""What happens around a step: what it consumes, whether it moves anything, when to look at the weights."""
+
+from __future__ import annotations
+
+import weakref
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from whygrad.capture.torch.protocol import Held
+from whygrad.trace import Step
+
+if TYPE_CHECKING:
+    from whygrad.capture.torch.capture import Capture
+
+COMPARED_STEPS = 8
+"""Traced steps of an optimizer around which values are compared."""
+
+
+class Stepping:
+    """Called around the steps of every optimizer."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+        self.inside = False
+        """A step happened while a backward was running."""
+        self._step: tuple[Step, Any] | None = None
+        self._evaluated: list[weakref.ref[torch.nn.Module]] = []
+
+    def before(self, held: Held, closure: bool, frame: FrameType) -> None:
+        capture = self.capture
+        unseen = capture.window.step(held.number)
+        if not capture.tracing:
+            symptom, capture.protocol.symptom = capture.protocol.symptom, False
+            if capture.window.should_open(capture.protocol.updates, unseen, symptom):
+                capture.open()
+            return
+        if held.traced_steps < 2 or capture.naming.wanted():
+            capture.naming.look(frame)
+        held.traced_steps += 1
+        capture.traced_updates += 1
+        capture.gradients.settle()
+        step = capture.protocol.consumption(held, frame, capture.shadow.serial, closure)
+        capture.errors.stepped(held, frame)
+        capture.keeping.stepped(held.number, frame)
+        compared = held.traced_steps <= COMPARED_STEPS
+        self._step = step, capture.weights.before_step(held.tensors) if compared else None
+        if not closure:
+            capture.mode.pause.depth += 1
+
+    def after(self) -> None:
+        capture = self.capture
+        if not capture.tracing:
+            return
+        if self._step is not None:
+            (step, before), self._step = self._step, None
+            with torch._C.DisableTorchFunction():
+                if before is not None:
+                    step.changed = capture.weights.after_step(before)
+                if step.closure:
+                    capture.protocol.evaluated(step)
+        if capture.differentiating.inside:  # An optimizer in a hook of backward: torch is not done yet.
+            self.inside = True
+            return
+        capture.mode.pause.depth = 0
+        capture.close_if_enough()
+
+    def look(self, updates: int) -> None:
+        """At a step that is looked at anyway, traced or not."""
+        self.capture.weights.begin(updates)
+        if self.capture.weights.due(updates):
+            self.capture.weights.look(updates, self.held())
+        if not self.capture.tracing:
+            self.capture.keeping.later(updates)
+            outlived = [ref for ref in self._evaluated if (m := ref()) is not None and not m.training]
+            self._evaluated.clear()
+            if outlived:
+                self.capture.protocol.symptom = True
+
+    def held(self) -> set[int]:
+        return {n for held in self.capture.protocol.optimizers for n in held.parameters}
+
+    def evaluating(self, module: torch.nn.Module) -> None:
+        """`eval()` after the window: the next step looks whether it is still in force."""
+        if not self.capture.tracing:
+            self._evaluated.append(weakref.ref(module))
+            for held in self.capture.protocol.optimizers:
+                held.next_look = 0

@@ -1,0 +1,62 @@
+"""What the user does to parameters themselves: writes into them, freezes them, reads them."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import torch
+
+from whygrad.capture.torch import frames
+from whygrad.capture.torch.entrances import sources
+from whygrad.capture.torch.naming import enclosing_modules
+from whygrad.capture.torch.shadow import Node
+
+if TYPE_CHECKING:
+    from whygrad.capture.torch.capture import Capture
+
+Tensor = torch.Tensor
+BLENDS = frozenset({"lerp_", "add_", "__iadd__"})
+
+
+class Touching:
+    """Called when an operation touches a parameter outside of steps."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+
+    def written(self, tensor: Tensor, node: Node, operands: list[Node]) -> None:
+        found: set[int] = set()
+        for operand in operands:
+            found |= sources(operand)
+        self.capture.errors.overwrote(tensor, node)
+        if _initialising(node):
+            return
+        own = self.capture.parameters.register(tensor).number
+        blended = node.name.removeprefix("_foreach_") in BLENDS or (own in found and len(found) > 1)
+        self.capture.protocol.copied(tensor, found, frames.site(node.code, node.lasti, node.inner), blended)
+
+    def froze(self, tensor: Tensor, on: bool, frame: FrameType) -> None:
+        known = self.capture.parameters.register(tensor)
+        if on:
+            known.frozen = None
+            known.wanted = known.wanted or not known.held_steps
+        elif known.frozen is None:
+            known.frozen = frames.user_site(frame)
+
+    def used(self, number: int) -> None:
+        """A parameter is read for the first time: together with whose?"""
+        known = self.capture.parameters[number]
+        known.used = True
+        self.capture.weights.used(known)
+        if not known.companions:
+            held = (p for m in enclosing_modules(sys._getframe(1)) for p in m.parameters())
+            found = (self.capture.parameters.find(p) for p in held)
+            known.companions = frozenset(k.number for k in found if k is not None) - {number}
+
+
+def _initialising(node: Node) -> bool:
+    return node.name in ("uniform_", "normal_", "zero_", "fill_", "trunc_normal_", "orthogonal_") and not any(
+        operand.parameter is None for operand, _, _ in node.inputs[1:]
+    )
