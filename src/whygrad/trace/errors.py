@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from whygrad.trace.anatomy import (
@@ -52,9 +52,15 @@ def errors(graph: Graph, root: int) -> list[Error]:
     return found
 
 
-def _find(graph: Graph, root: int) -> list[Error]:
+def bootstrapped(graph: Graph, roots: Iterable[int]) -> set[int]:
+    """Values that bootstrapped targets are made of, whether or not the loss carries any gradient."""
+    found = (error for root in roots for error in _find(graph, root, gradient=False) if error.bootstraps)
+    return {summand.op for error in found for summand in error.target}
+
+
+def _find(graph: Graph, root: int, *, gradient: bool = True) -> list[Error]:
     out: list[Error] = []
-    for op in head(graph, root, stop=_likelihood):
+    for op in head(graph, root, gradient=gradient, stop=_likelihood):
         found = _error(graph, op)
         if found is not None:
             out.append(found)

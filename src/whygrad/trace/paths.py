@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from whygrad.trace.errors import bootstrapped
 from whygrad.trace.graph import Graph, Input, Kind, Op, Region
 from whygrad.trace.terms import JOINS, SCALINGS, SUMS
 
@@ -25,6 +26,8 @@ EXTREMES = frozenset({"min", "max", "minimum", "maximum", "fmin", "fmax", "where
 COSTS = {Kind.COPY: 1.0, Kind.LEAVE: 1.0, Kind.FLAG: 0.1, Kind.DETACH: 1.1, Kind.DISCRETE: 2.0}
 REGION_COSTS = {"user": 1.2, "sample": 1.3, "checkpoint": 1.0, "function": 1.0, "library": 3.0}
 INFERRED_COST = 0.3
+TARGET_COST = 1.0
+"""A bootstrapped target is cut on purpose: of two ways to a network, the one by the prediction was meant."""
 DEAREST = 3.5
 
 
@@ -62,6 +65,8 @@ def paths(
     and were forgotten: a factor in front of them is a weight all the same.
     """
     visits: dict[int, _Visit] = {}
+    roots = list(roots)
+    constant = bootstrapped(graph, roots) if targets else set()
     # Of equally cheap ways the newer operation wins: what the update made, not what was set up before it.
     queue: list[tuple[float, int, int, bool, bool, bool]] = [(0.0, -r, 0, False, False, False) for r in roots]
     heapq.heapify(queue)
@@ -81,7 +86,7 @@ def paths(
             continue
         paid = cost + _toll(graph, op, graph.ops.get(previous) if previous is not None else None)
         for operand in _followed(graph, op, layered, alive | fresh if op.name in SCALINGS else alive):
-            extra = INFERRED_COST * (operand.inferred + operand.selector)
+            extra = INFERRED_COST * (operand.inferred + operand.selector) + TARGET_COST * (operand.op in constant)
             through = (layered or op.layer, inferred or operand.inferred, chosen or operand.selector)
             heapq.heappush(queue, (paid + extra, -operand.op, -number, *through))
     return found
