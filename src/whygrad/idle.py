@@ -19,13 +19,13 @@ def thrown_away(trace: Trace) -> list[Useless]:
 
 
 def _thrown_away(trace: Trace) -> Iterator[Useless]:
-    made = {(site.file, site.line, site.col) for site in trace.results}
+    made = {(site.file, site.line, site.col, name) for site, name in trace.results.items()}
     for file in trace.files:
         for found in useless(file):
             if found.how == "uncalled":
                 seen = not found.function or (file, found.function) in trace.functions
             else:
-                seen = (file, found.site.line, found.site.col) in made
+                seen = (file, found.site.line, found.site.col, found.called) in made
             if seen:
                 yield found
 

@@ -23,6 +23,8 @@ class Useless:
     what: str
     """The variable or method concerned, as written."""
     function: str
+    called: str = ""
+    """The method's own name."""
 
 
 def useless(file: str) -> Iterator[Useless]:
@@ -33,7 +35,7 @@ def useless(file: str) -> Iterator[Useless]:
             if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
                 how = "detach" if value.func.attr == "detach" else "result"
                 what = value.func.value if how == "detach" else value.func
-                yield Useless(_site(file, value), how, ast.unparse(what), name)
+                yield Useless(_site(file, value), how, ast.unparse(what), name, value.func.attr)
             elif isinstance(value, ast.Attribute) and value.attr in UNCALLED:
                 yield Useless(_site(file, value), "uncalled", ast.unparse(value), name)
 
