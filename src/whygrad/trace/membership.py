@@ -9,8 +9,9 @@ from whygrad.trace.consumption import by_hand, consumers, missing, trained
 from whygrad.trace.cuts import cuts
 from whygrad.trace.graph import Graph
 from whygrad.trace.ledger import Backward, Optimizer
+from whygrad.trace.losses import latest
 from whygrad.trace.paths import EXTREMES
-from whygrad.trace.terms import JOINS, PASSING, SCALINGS, SUMS
+from whygrad.trace.terms import JOINS, PASSING, SCALINGS, SUMS, terms
 from whygrad.trace.trace import Trace
 
 STRAIGHT = SUMS | SCALINGS | PASSING | EXTREMES | JOINS | {"amin", "amax", "getitem", "__getitem__", "clamp"}
@@ -97,16 +98,32 @@ def unheld(trace: Trace) -> list[Unheld]:
     replaced = {n for s in stale(trace) for n in s.new}
     alive = trained(trace)
     out: dict[int, Unheld] = {}
+    alone = _alone(trace)
     for number, backwards in orphans(trace).items():
         parameter = trace.parameter(number)
-        backward = backwards[-1]
-        if number in replaced or parameter.loaded or not _on_the_way(trace, backward, number, alive):
+        backward = alone.get(number, backwards[-1])
+        if number in replaced or parameter.loaded:
+            continue
+        if number not in alone and not _on_the_way(trace, backward, number, alive):
             continue
         optimizer = _responsible(trace, backward, number)
         if optimizer is not None:
             entry = out.setdefault(optimizer.id, Unheld(optimizer, backward, set()))
             entry.parameters.add(number)
     return list(out.values())
+
+
+def _alone(trace: Trace) -> dict[int, Backward]:
+    """Parameters that some term of a loss reaches and nothing else: nobody computes a term that trains nothing."""
+    new = {n for n in orphans(trace) if not trace.parameter(n).loaded} - by_hand(trace)
+    found: dict[int, Backward] = {}
+    for backward in latest(trace):
+        assert backward.root is not None
+        for term in terms(trace.graph, backward.root) if consumers(trace, backward) else ():
+            reach = term.reach(trace.graph)
+            if reach and reach <= new:
+                found.update(dict.fromkeys(reach, backward))
+    return found
 
 
 def idle(trace: Trace) -> dict[int, list[Backward]]:
