@@ -86,18 +86,13 @@ def rebuild_network(script: Script) -> Iterator[Draft]:
 
 @operator("freeze-network", "a network that should train is frozen before its optimizer is built")
 def freeze_network(script: Script) -> Iterator[Draft]:
+    """Whole networks: freezing a part of one (a backbone) is what people do on purpose."""
     for optimizer in optimizers(script):
         for network in networks(script):
             if network.leaf in optimizer.holds:
-                yield _frozen(script, optimizer, network.name)
-                if len(every := parts(script, network)) > 1:
-                    yield _frozen(script, optimizer, f"{network.name}.{every[0][0]}")
-
-
-def _frozen(script: Script, optimizer: Optimizer, name: str) -> Draft:
-    draft = Draft(script)
-    draft.before(optimizer.statement, f"{mark('WG108')}{name}.requires_grad_(False)")
-    return draft
+                draft = Draft(script)
+                draft.before(optimizer.statement, f"{mark('WG108')}{network.name}.requires_grad_(False)")
+                yield draft
 
 
 @operator("drop-loss-term", "the critic's term is forgotten in the summed loss")

@@ -104,6 +104,8 @@ def _loss(trace: Trace, backward: Backward) -> LossRow:
 def _discarded(trace: Trace, backward: Backward) -> set[int]:
     """Where this line only ever left gradient that was cleared before any step."""
     same = {b.id for b in trace.backwards if (b.site, b.library) == (backward.site, backward.library)}
+    if any(same.intersection(s.consumed.get(n, ())) for s in trace.steps for n in s.assigned):
+        return set()  # Carried over by hand to the parameters that a step moves.
     cleared = {n for clear in trace.clears for n, ids in clear.discarded.items() if same.intersection(ids)}
     return cleared - {n for step in trace.steps for n, ids in step.consumed.items() if same.intersection(ids)}
 

@@ -80,7 +80,7 @@ def _idle(trace: Trace) -> Iterator[Finding]:
     found = idle(trace)
     if not found or not trace.optimizers:
         return
-    who = wording.whom(trace, found)
+    who, collects = wording.whom(trace, found), wording.verb(trace, found, "collects", "collect")
     copy = next((c for c in reversed(trace.copies) if c.into & found.keys() and c.sources), None)
     harmless = (
         f"harmless, because it is only ever copied from {wording.whom(trace, copy.sources)}"
@@ -91,7 +91,7 @@ def _idle(trace: Trace) -> Iterator[Finding]:
         CODE,
         NAME,
         "note",
-        f"{who} collects gradient that no optimizer uses; {harmless}. no_grad would save the work",
+        f"{who} {collects} gradient that no optimizer uses; {harmless}. no_grad would save the work",
         found[min(found)][-1].site,
         parameters=trace.names(found),
     )

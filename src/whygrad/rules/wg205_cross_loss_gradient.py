@@ -48,7 +48,7 @@ from collections.abc import Iterator
 from whygrad import leaking, wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Trace
-from whygrad.trace.crosstalk import crosstalk, judgements
+from whygrad.trace.crosstalk import crosstalk, judgements, owned_elsewhere
 from whygrad.trace.leaks import Leak, consumed
 
 CODE = "WG205"
@@ -68,7 +68,8 @@ def check(trace: Trace) -> Iterator[Finding]:
         kept = found.setdefault((leak.backward.site, leak.backward.made, kind), (leak, kind))
         kept[0].parameters |= leak.parameters
     for leak, kind in found.values():
-        yield _finding(trace, leak, kind)
+        if kind != "judged" or owned_elsewhere(trace, leak) is None:  # Else WG306: one optimizer too many holds it.
+            yield _finding(trace, leak, kind)
     if not found:
         yield from _harmless(trace)
 

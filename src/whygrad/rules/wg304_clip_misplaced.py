@@ -83,6 +83,8 @@ def _judge(trace: Trace, clip: Clip) -> str | None:
     if clip.scaled:
         return "before-unscale"
     following = [s for s in trace.steps if s.order > clip.order]
+    if _carried(trace, clip, following):
+        return "effective"
     step = next((s for s in following if clip.parameters.intersection(_held(trace, s))), None)
     if step is None:
         return None if not following or not clip.parameters else _unstepped(trace, following[0])
@@ -101,6 +103,14 @@ def _judge(trace: Trace, clip: Clip) -> str | None:
     if between:
         return "before-backward" if not clip.present or not _applied(trace, clip, earlier) else "after-step"
     return None
+
+
+def _carried(trace: Trace, clip: Clip, following: list[Step]) -> bool:
+    """Whether the clipped gradients are handed by assignment to the parameters that the next step moves."""
+    if not following or not following[0].assigned:
+        return False
+    deposited = {b.id for b in trace.backwards if b.order < clip.order and b.deposits & clip.parameters}
+    return any(deposited.intersection(following[0].consumed.get(n, ())) for n in following[0].assigned)
 
 
 def _unstepped(trace: Trace, following: Step) -> str | None:

@@ -43,6 +43,8 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Optimizer, Trace
+from whygrad.trace.crosstalk import crosstalk, owned_elsewhere
+from whygrad.trace.leaks import Leak
 
 CODE = "WG306"
 NAME = "doubly-owned-parameter"
@@ -58,6 +60,14 @@ def check(trace: Trace) -> Iterator[Finding]:
             shared, times = _same_gradient(trace, first, second, both)
             if shared and times > 1:
                 yield _finding(trace, first, second, shared, times)
+    said: set[int] = set()
+    for leak, kind in crosstalk(trace):
+        owner = owned_elsewhere(trace, leak) if kind == "judged" else None
+        for optimizer in leak.optimizers if owner is not None else ():
+            if optimizer.id not in said:
+                assert owner is not None
+                said.add(optimizer.id)
+                yield _by_another_loss(trace, leak, optimizer, owner)
 
 
 def _same_gradient(trace: Trace, first: Optimizer, second: Optimizer, both: set[int]) -> tuple[set[int], int]:
@@ -69,6 +79,30 @@ def _same_gradient(trace: Trace, first: Optimizer, second: Optimizer, both: set[
                 taken[step.optimizer].setdefault(number, set()).update(step.consumed[number])
     common = {n: taken[first.id].get(n, set()) & taken[second.id].get(n, set()) for n in both}
     return {n for n, ids in common.items() if ids}, max((len(ids) for ids in common.values()), default=0)
+
+
+def _by_another_loss(trace: Trace, leak: Leak, optimizer: Optimizer, owner: Optimizer) -> Finding:
+    who = wording.whom(trace, leak.parameters)
+    labels = [Label(owner.site, f"{owner.name} trains {who}")] if owner.site is not None else []
+    if leak.backward.site is not None:
+        labels.append(Label(leak.backward.site, f"also leaves gradient on {who}, which {optimizer.name} applies"))
+    return Finding(
+        CODE,
+        NAME,
+        "error",
+        f"{who} {wording.verb(trace, leak.parameters, 'is', 'are')} trained by {leak.backward.name} as well: "
+        f"{optimizer.name} holds {who} beside {owner.name}",
+        optimizer.site,
+        f"holds {wording.plural(len(leak.parameters), 'parameter')} that {owner.name} trains",
+        labels,
+        f"{leak.backward.name} goes through {who} to train what lies below; an optimizer that holds both bends {who} "
+        "to please this loss.",
+        f"{leak.backward.name} deposits on {wording.plural(len(leak.parameters), 'parameter')} of {who}, and the step "
+        f"of {optimizer.name} applies it",
+        f"leave {who} out of {optimizer.name}",
+        parameters=trace.names(leak.parameters),
+        evidence={"shared": len(leak.parameters), "loss": leak.backward.name},
+    )
 
 
 def _finding(trace: Trace, first: Optimizer, second: Optimizer, shared: set[int], times: int) -> Finding:

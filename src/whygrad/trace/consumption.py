@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from whygrad.trace.ledger import Backward, Optimizer, Step
 from whygrad.trace.protocol import starved
+from whygrad.trace.refreshing import copied_only
 from whygrad.trace.trace import Trace
 
 ENOUGH_STEPS = 3
@@ -70,7 +71,7 @@ def missing(trace: Trace) -> frozenset[int]:
         reached |= trace.graph.reach(backward.root)
     enough = ENOUGH_STEPS if trace.cut_short else 1
     stepping = {n for o in trace.optimizers if o.steps >= enough for n in o.parameters}
-    stepping -= _natural(trace)
+    stepping -= _natural(trace) | copied_only(trace)
     stepping -= {n for case in starved(trace) for n in case.optimizer.parameters}
     return frozenset(
         p.id

@@ -9,7 +9,7 @@ from whygrad.trace.anatomy import PROBABILITIES, PRODUCTS, head, layer, log_like
 from whygrad.trace.errors import Error, errors
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.leaks import Leak, attached_targets, consumed, leak_onto
-from whygrad.trace.ledger import Backward
+from whygrad.trace.ledger import Backward, Optimizer
 from whygrad.trace.losses import latest
 from whygrad.trace.membership import STRAIGHT
 from whygrad.trace.terms import Term, terms
@@ -34,7 +34,7 @@ class Judgement:
     """A term that optimises a network's output as it is, to train what lies below it."""
 
     part: _Part
-    top: Op
+    tops: tuple[Op, ...]
     judge: frozenset[int]
     """The network whose output is optimised; it has a loss of its own."""
     learner: frozenset[int]
@@ -56,8 +56,9 @@ def _crossings(trace: Trace) -> Iterator[tuple[Backward, Op, frozenset[int], str
     found = judgements(trace)
     for judgement in found:
         used = set(consumed(trace, judgement.part.backward))
-        if _direct(trace, judgement.top) & used & judgement.judge and judgement.learner & used:
-            yield judgement.part.backward, judgement.top, judgement.judge, "judged"
+        applied = [top for top in judgement.tops if _direct(trace, top) & used & judgement.judge]
+        if applied and judgement.learner & used:
+            yield judgement.part.backward, applied[0], judgement.judge, "judged"
     learners = frozenset[int]().union(*(j.learner for j in found))
     judges = frozenset[int]().union(*(j.judge for j in found))
     fits = [(b, e) for b in latest(trace) if b.root is not None for e in errors(trace.graph, b.root) if e.target]
@@ -73,6 +74,23 @@ def _crossings(trace: Trace) -> Iterator[tuple[Backward, Op, frozenset[int], str
         if (backward.site, backward.made) not in seen:
             assert backward.root is not None
             yield backward, trace.graph[backward.root], left_over(trace, backward), "judged"
+
+
+def owned_elsewhere(trace: Trace, leak: Leak) -> Optimizer | None:
+    """Another optimizer that trains all of these parameters with a loss of their own."""
+    for optimizer in trace.optimizers:
+        if optimizer in leak.optimizers or not leak.parameters <= set(optimizer.parameters):
+            continue
+        taken = {
+            i
+            for s in trace.steps
+            if s.optimizer == optimizer.id
+            for n in leak.parameters
+            for i in s.consumed.get(n, ())
+        }
+        if taken - {leak.backward.id}:
+            return optimizer
+    return None
 
 
 def left_over(trace: Trace, backward: Backward) -> frozenset[int]:
@@ -142,7 +160,7 @@ def _judgement(trace: Trace, part: _Part, parts: list[_Part]) -> Judgement | Non
         modules = {trace.parameter(n).module for n in direct}
         judge = frozenset(n for n in judge if trace.parameter(n).module in modules)
     learner = part.reach - judge
-    return Judgement(part, last[0], judge, learner) if judge and learner else None
+    return Judgement(part, tuple(last), judge, learner) if judge and learner else None
 
 
 def _least(own: list[_Part], number: int) -> frozenset[int]:

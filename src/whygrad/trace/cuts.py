@@ -64,7 +64,8 @@ def _lost_to_error(trace: Trace) -> frozenset[int]:
     failed = next((b for b in trace.rooted if b.id == raised.backward), None)
     if failed is None or failed.root is None:
         return frozenset()
-    wanted = {n for n in trace.graph.depends(failed.root) if trace.parameter(n).requires_grad}
+    behind = trace.graph.depends(failed.root)
+    wanted = {n for n in behind if trace.parameter(n).requires_grad} | (behind & frozen(trace))
     held = wanted & set(trace.holders)
     still = {n for n in held if trace.parameter(n).frozen_last}
     return frozenset(still or held or wanted)
@@ -113,8 +114,9 @@ def _dead_terms(trace: Trace, backward: Backward, lost: frozenset[int], explaine
     graph = trace.graph
     if not backward.deposits - backward.zeros <= graph.reach(backward.root):
         return  # Gradient went where the shadow graph does not: it is folded, so no term is judged.
-    held = frozenset(n for o in consumers(trace, backward) for n in o.parameters)
     still = frozen(trace)
+    idle = (o for o in trace.optimizers if o.steps and still.issuperset(o.parameters))
+    held = frozenset(n for o in (*consumers(trace, backward), *idle) for n in o.parameters)
     for term in terms(graph, backward.root):
         if not held or term.reach(graph) & ((held - still) | by_hand(trace)):
             continue

@@ -129,8 +129,14 @@ def _alone(trace: Trace) -> dict[int, Backward]:
 def idle(trace: Trace) -> dict[int, list[Backward]]:
     """Parameters that collect gradient beside the trained ones, to no effect: targets and other fixed networks."""
     taken = {n for s in stale(trace) for n in s.new} | {n for u in unheld(trace) for n in u.parameters}
-    taken |= by_hand(trace)
+    taken |= by_hand(trace) | _carried(trace)
     return {number: found for number, found in orphans(trace).items() if number not in taken}
+
+
+def _carried(trace: Trace) -> set[int]:
+    """Parameters whose gradient is carried over by hand and stepped elsewhere: workers, replicas."""
+    moved = {i for s in trace.steps for n in s.assigned for i in s.consumed.get(n, ())}
+    return {n for b in trace.backwards if b.id in moved for n in b.deposits if n not in trace.holders}
 
 
 def _on_the_way(trace: Trace, backward: Backward, number: int, alive: frozenset[int]) -> bool:

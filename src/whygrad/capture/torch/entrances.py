@@ -15,6 +15,7 @@ from whygrad.capture.torch.parameters import shape
 from whygrad.capture.torch.patches import Patches
 from whygrad.capture.torch.recording import Recorder
 from whygrad.capture.torch.shadow import Node
+from whygrad.capture.torch.vocabulary import LAYERS
 from whygrad.trace import Kind
 
 Tensor = torch.Tensor
@@ -190,15 +191,22 @@ def _watch_backward(grad_fn: Any, node: Node, positions: list[int]) -> None:
     grad_fn.register_hook(hook)
 
 
+def _computes(node: Node) -> bool:
+    return node.kind is Kind.DISCRETE or node.name in LAYERS
+
+
 def sources(node: Node, most: int = 400) -> set[int]:
-    """Parameters that a value was computed from, looking back a bounded way."""
+    """Parameters that a value was copied or blended from, looking back a bounded way.
+
+    What a layer or a choice made of them is data: statistics of rewards depend on the policy and copy nothing of it.
+    """
     found: set[int] = set()
     stack, seen = [node], {node.serial}
     while stack and len(seen) < most:
-        for operand, _, _ in stack.pop().inputs:
+        for operand, _, selects in stack.pop().inputs:
             if operand.parameter is not None:
                 found.add(operand.parameter)
-            elif operand.serial not in seen:
+            elif operand.serial not in seen and not selects and not _computes(operand):
                 seen.add(operand.serial)
                 stack.append(operand)
     if node.parameter is not None:

@@ -85,7 +85,7 @@ LAYERS = frozenset(
     __matmul__ __rmatmul__ prelu scaled_dot_product_attention""".split()
 )
 
-_GRADIENT: Any = torch.Tensor.grad  # the descriptor, whatever the stubs say of it
+_GRADIENTS: Any = (torch.Tensor.grad, torch.Tensor._grad)  # descriptors, whatever the stubs say of them
 
 _roles: dict[Any, tuple[Role, str]] = {}
 
@@ -105,7 +105,7 @@ def _decide(func: Callable[..., Any]) -> tuple[Role, str]:
     if name in ("__set__", "__delete__"):
         if func == torch.Tensor.data.__set__:  # type: ignore[attr-defined]
             return Role.IN_PLACE, "data"
-        if func in (_GRADIENT.__set__, _GRADIENT.__delete__):
+        if any(func in (gradient.__set__, gradient.__delete__) for gradient in _GRADIENTS):
             return Role.GRADIENT, name
         setter = torch.Tensor.requires_grad.__set__  # type: ignore[attr-defined]
         return (Role.FLAG, "requires_grad") if func == setter else (Role.IGNORE, name)
@@ -138,7 +138,7 @@ def _getter(func: Callable[..., Any]) -> tuple[Role, str]:
     tensor = torch.Tensor
     if func == tensor.data.__get__:  # type: ignore[attr-defined]
         return Role.DETACH, "data"
-    if func == _GRADIENT.__get__:
+    if any(func == gradient.__get__ for gradient in _GRADIENTS):
         return Role.GRADIENT, "__get__"
     for name in ("T", "mT", "H", "mH", "real", "imag"):
         if func == getattr(tensor, name).__get__:
