@@ -36,7 +36,10 @@ HOOKS = """recording:Recorder.record recording:Recorder.node_of recording:Record
     raising:Errors.in_operation regions:Regions.enter regions:Regions.leave regions:Regions.current
     regions:Regions.switch regions:Regions.function crossings:departed crossings:origins crossings:origin_of_tensor
     crossings:flattened shadow:Shadow.new shadow:Shadow.get shadow:Shadow.put
-    parameters:Parameters.register window:Window.backward window:Window.step window:Window.should_close""".split()
+    parameters:Parameters.register window:Window.backward window:Window.step window:Window.should_close
+    sampling:Sampling.before_step sampling:Sampling.after_step sampling:Sampling.deposited sampling:Sampling.finish
+    statistics:measure_here statistics:values measurement:Marks.stand moving:Moving.after draft:Draft.finish
+    scaling:Scaling.standing budget:Budget.due budget:Budget.settle""".split()
 
 
 @pytest.fixture(autouse=True)

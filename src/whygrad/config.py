@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,11 @@ class Config:
     trace: str = "auto"
     roles: tuple[tuple[str, str], ...] = ()
     """Module name and role, where the user states it."""
+    budget: float = 2.0
+    """Percent of the time that telemetry may take; 0 is none, 100 samples every update."""
+    tensorboard: str = ""
+    wandb: bool = False
+    log: str = ""
     unknown: tuple[str, ...] = ()
     """Codes in `ignore` that do not exist."""
     file: str = ""
@@ -64,7 +70,7 @@ def parse(table: Any, file: str) -> Config:
     """Check every key; a mistyped one is an error, not silence."""
     if not isinstance(table, dict):
         raise ConfigError(f"{file}: [tool.whygrad] must be a table")
-    known = {"ignore", "fail-on", "updates", "trace", "roles"}
+    known = {"ignore", "fail-on", "updates", "trace", "roles", "budget", "tensorboard", "wandb", "log"}
     for key in table:
         if key not in known:
             raise ConfigError(f"{file}: unknown key {key!r} in [tool.whygrad]; known: {', '.join(sorted(known))}")
@@ -80,6 +86,10 @@ def parse(table: Any, file: str) -> Config:
         updates,
         _choice(table, "trace", TRACE, "auto", file),
         _roles(table.get("roles", {}), file),
+        _budget(table.get("budget", 2.0), file),
+        _text(table, "tensorboard", file),
+        _flag(table, "wandb", file),
+        _text(table, "log", file),
         tuple(code for code in ignore if code not in NAMES),
         file,
     )
@@ -92,6 +102,26 @@ def _roles(table: Any, file: str) -> tuple[tuple[str, str], ...]:
         if role not in ROLES:
             raise ConfigError(f"{file}: the role of {name} must be one of {', '.join(ROLES)}, not {role!r}")
     return tuple(table.items())
+
+
+def _budget(value: Any, file: str) -> float:
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 100:
+        raise ConfigError(f"{file}: budget must be a percentage from 0 to 100, not {value!r}")
+    return float(value)
+
+
+def _text(table: dict[str, Any], key: str, file: str) -> str:
+    value = table.get(key, "")
+    if not isinstance(value, (str, os.PathLike)):
+        raise ConfigError(f"{file}: {key} must be a path, not {value!r}")
+    return os.fspath(value)
+
+
+def _flag(table: dict[str, Any], key: str, file: str) -> bool:
+    value = table.get(key, False)
+    if not isinstance(value, bool):
+        raise ConfigError(f"{file}: {key} must be true or false, not {value!r}")
+    return value
 
 
 def _choice(table: dict[str, Any], key: str, allowed: tuple[str, ...], default: str, file: str) -> str:

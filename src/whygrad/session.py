@@ -6,6 +6,7 @@ import functools
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -14,10 +15,14 @@ from whygrad import engine
 from whygrad.about import __version__
 from whygrad.report.build import build
 from whygrad.report.model import Report
+from whygrad.sinks.opening import Destinations
+from whygrad.sinks.sink import Outlets
+from whygrad.telemetry.summary import Summary
 from whygrad.trace import Trace
 
 if TYPE_CHECKING:
     from whygrad.capture.torch import Capture
+    from whygrad.telemetry.record import Record
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,9 +35,12 @@ class TorchMissingError(ImportError):
 class Session:
     """Watches between `start` and `stop`; also a context manager and a decorator."""
 
-    def __init__(self, config: configuration.Config | None = None) -> None:
+    def __init__(self, config: configuration.Config | None = None, destinations: Destinations | None = None) -> None:
         self.config = config or configuration.Config()
+        self.destinations = destinations or asked(self.config)
         self.capture: Capture | None = None
+        self._summary = Summary()
+        self._outlets = Outlets([])
         self._report: Report | None = None
 
     def start(self) -> Session:
@@ -46,10 +54,17 @@ class Session:
         global _active
         if _active is not None:
             raise RuntimeError("whygrad is already watching; stop it first")
+        self.destinations.check()
         _active = self
-        self.capture = Capture(Options(self.config.updates, self.config.trace))
+        self._outlets = self.destinations.open(self._summary)
+        share = self.config.budget / 100.0
+        self.capture = Capture(Options(self.config.updates, self.config.trace, share, self._sampled))
         self.capture.start()
         return self
+
+    def _sampled(self, record: Record) -> None:
+        self._summary.add(record)
+        self._outlets.write(record)
 
     def stop(self, escaped: BaseException | None = None) -> Report:
         """End the watching and say what was found."""
@@ -70,7 +85,15 @@ class Session:
         torch = sys.modules.get("torch")
         report.framework = f"torch {torch.__version__}" if torch is not None else ""
         report.verdict = _verdict(trace, self.capture is not None)
+        report.telemetry = self._telemetry()
         return report
+
+    def _telemetry(self) -> Summary | None:
+        self._outlets.close()
+        if self.capture is not None:
+            budget = self.capture.sampling.budget
+            self._summary.cost, self._summary.seconds = budget.spent, budget.elapsed
+        return self._summary if self._summary.samples else None
 
     @property
     def report(self) -> Report:
@@ -97,6 +120,13 @@ class Session:
                 watched.report = session.report  # type: ignore[attr-defined]
 
         return watched
+
+
+def asked(config: configuration.Config) -> Destinations:
+    """Where telemetry is to go, as paths that hold when the script changes its folder."""
+    here = Path.cwd()
+    tensorboard = here / config.tensorboard if config.tensorboard else None
+    return Destinations(tensorboard, config.wandb, here / config.log if config.log else None)
 
 
 _active: Session | None = None
@@ -140,7 +170,8 @@ def _verdict(trace: Trace, watching: bool) -> str:
 
 
 def watch(**options: Any) -> Session:
-    """Watch a block, a function or everything until `stop()`. Options: updates=5, trace="auto", ignore=()."""
+    """Watch a block, a function or everything until `stop()`. Options: updates=5, trace="auto", ignore=(),
+    budget=2.0 (percent), tensorboard="DIR", wandb=True, log="FILE"."""
     return Session(configuration.parse({k.replace("_", "-"): _listed(v) for k, v in options.items()}, "watch()"))
 
 

@@ -16,8 +16,12 @@ from whygrad.cli.script import Script, ScriptError, execute
 from whygrad.report import json
 from whygrad.report.model import Report
 from whygrad.report.places import relative
+from whygrad.session import asked
+from whygrad.sinks.live import LIVE
+from whygrad.sinks.sink import SinkError
 
-WITH_VALUE = ("--json", "--updates", "--trace", "--fail-on", "--format", "--color")
+WITH_VALUE = "--json --updates --trace --fail-on --format --color --tensorboard --log --budget".split()
+OVERRIDING = ("updates", "trace", "fail_on", "tensorboard", "wandb", "log", "budget")
 USAGE = """whygrad run [options] script.py [args...]
        whygrad run [options] -m module [args...]
        whygrad run [options] -c code [args...]"""
@@ -46,6 +50,16 @@ def _count(text: str) -> int:
     return value
 
 
+def _percentage(text: str) -> float:
+    try:
+        value = float(text.removesuffix("%"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 100:
+        raise argparse.ArgumentTypeError(f"must be a percentage from 0 to 100, not {text!r}")
+    return value
+
+
 def add(commands: Any) -> None:
     command = commands.add_parser(
         "run",
@@ -62,6 +76,16 @@ def add(commands: Any) -> None:
     )
     command.add_argument(
         "--fail-on", choices=configuration.FAIL_ON, help="lowest severity that makes the exit status 1 (default: error)"
+    )
+    telemetry = command.add_argument_group("telemetry: sampled gradients, raw and clipped")
+    telemetry.add_argument("--tensorboard", metavar="DIR", help="write scalars and histograms for TensorBoard")
+    telemetry.add_argument("--wandb", action="store_true", default=None, help="log to Weights & Biases")
+    telemetry.add_argument("--log", metavar="FILE", help="write JSON lines, or Parquet if FILE ends in .parquet")
+    telemetry.add_argument(
+        "--budget",
+        metavar="PERCENT",
+        type=_percentage,
+        help="time that sampling may take (default: 2; 0: no telemetry; 100: every update)",
     )
     command.add_argument("-q", "--quiet", action="store_true", help="say nothing when all is well")
     command.add_argument("--full-traceback", action="store_true", help="keep whygrad's own frames in tracebacks")
@@ -81,8 +105,11 @@ def main(options: argparse.Namespace) -> int:
         config = _config(options, script)
         if target is not None and not _writable(target):
             return voice.complain(f"--json {options.json}: cannot be written; the script was not started")
-        outcome = execute(script, config, full_traceback=options.full_traceback)
-    except (ScriptError, configuration.ConfigError) as error:
+        live = Path(base) / LIVE
+        destinations = dataclasses.replace(asked(config), live=live, script=script.shown)
+        destinations.check()
+        outcome = execute(script, config, destinations, full_traceback=options.full_traceback)
+    except (ScriptError, SinkError, configuration.ConfigError) as error:
         return voice.complain(str(error))
     report = outcome.report
     if report is None:
@@ -97,7 +124,7 @@ def main(options: argparse.Namespace) -> int:
 
 def _config(options: argparse.Namespace, script: Script) -> configuration.Config:
     config = configuration.load(script.folder)
-    given = {key: getattr(options, key) for key in ("updates", "trace", "fail_on")}
+    given = {key: getattr(options, key) for key in OVERRIDING}
     return dataclasses.replace(config, **{key: value for key, value in given.items() if value is not None})
 
 

@@ -21,6 +21,7 @@ from whygrad.cli.arrival import when_torch_arrives
 from whygrad.config import Config
 from whygrad.report.model import Report
 from whygrad.session import Session, annotate
+from whygrad.sinks.opening import Destinations
 from whygrad.source import files
 
 
@@ -69,12 +70,14 @@ class Outcome:
     """Nothing in a process that the script forked: the report belongs to the one that was started."""
 
 
-def execute(script: Script, config: Config, *, full_traceback: bool = False) -> Outcome:
+def execute(
+    script: Script, config: Config, destinations: Destinations | None = None, *, full_traceback: bool = False
+) -> Outcome:
     """Run the script to its end, however it ends, and report what was seen."""
     if importlib.util.find_spec("torch") is None:
         raise ScriptError("torch is not installed in this environment, so there is nothing to watch")
     warned.relocate()
-    session, parent = Session(config), os.getpid()
+    session, parent = Session(config, destinations), os.getpid()
     arrival = when_torch_arrives(session.start)
     os.register_at_fork(after_in_child=arrival.withdraw)
     status, compiled = 0, False

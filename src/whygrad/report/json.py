@@ -11,6 +11,7 @@ from whygrad.finding import SEVERITIES, Finding, Label
 from whygrad.report.concise import concise
 from whygrad.report.model import VERSION, LossRow, MatrixCell, MatrixRow, ParameterRow, Report
 from whygrad.report.text import plain
+from whygrad.telemetry.summary import Summary
 from whygrad.trace import Site
 
 
@@ -66,6 +67,7 @@ def to_dict(report: Report) -> dict[str, Any]:
         "roles": report.roles,
         "limits": report.limits,
         "source": {file: {str(n): text for n, text in rows.items()} for file, rows in report.source.items()},
+        "telemetry": report.telemetry.to_json() if report.telemetry is not None else None,
     }
 
 
@@ -166,6 +168,7 @@ def _report(data: dict[str, Any]) -> Report:
         data["limits"],
         data["verdict"],
         {file: {int(n): text for n, text in rows.items()} for file, rows in data["source"].items()},
+        Summary.from_json(data["telemetry"]) if data.get("telemetry") is not None else None,
     )
 
 

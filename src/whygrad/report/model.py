@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from whygrad.finding import Finding
+from whygrad.telemetry.summary import Summary
 from whygrad.trace import Site
 
 VERSION = 1
@@ -86,6 +87,9 @@ class Report:
     """One sentence, said when there is nothing to watch: no torch, no backward, a syntax error."""
     source: dict[str, dict[int, str]] = field(default_factory=dict)
     """The lines that the findings show, so that a stored report can be rendered anywhere."""
+
+    telemetry: Summary | None = None
+    """What sampled updates say about gradients; nothing when none was sampled."""
 
     def __bool__(self) -> bool:
         return not self.loud

@@ -76,8 +76,8 @@ def _parameter(known: Known) -> Parameter:
     tensor = known.ref()
     return Parameter(
         known.number,
-        known.name or _invented(known),
-        known.module or known.name or _invented(known),
+        known.name or invented(known),
+        known.module or known.name or invented(known),
         shape(tensor) if tensor is not None else known.shape,
         known.wanted,
         known.created,
@@ -102,7 +102,7 @@ def _parameter(known: Known) -> Parameter:
     )
 
 
-def _invented(known: Known) -> str:
+def invented(known: Known) -> str:
     """No variable holds it any more: say where it was made."""
     if known.created is not None:
         made = expressions.name(known.created)

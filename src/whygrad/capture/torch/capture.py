@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from whygrad.capture.torch import raising, threads
 from whygrad.capture.torch.assembly import assemble, broken
 from whygrad.capture.torch.backwards import Backwards
+from whygrad.capture.torch.budget import SHARE, Budget
 from whygrad.capture.torch.clock import Clock
 from whygrad.capture.torch.differentiating import Count, Differentiating
 from whygrad.capture.torch.entrances import Entrances
@@ -23,12 +25,14 @@ from whygrad.capture.torch.patches import Patches
 from whygrad.capture.torch.protocol import Protocol
 from whygrad.capture.torch.recording import Recorder
 from whygrad.capture.torch.regions import Regions
+from whygrad.capture.torch.sampling import Sampling
 from whygrad.capture.torch.shadow import Shadow
 from whygrad.capture.torch.stepping import Stepping
 from whygrad.capture.torch.switching import Switching
 from whygrad.capture.torch.touching import Touching
 from whygrad.capture.torch.weights import Weights
 from whygrad.capture.torch.window import Window
+from whygrad.telemetry.record import Record
 from whygrad.trace import Trace
 
 
@@ -36,6 +40,9 @@ from whygrad.trace import Trace
 class Options:
     updates: int = 5
     trace: str = "auto"
+    budget: float = SHARE
+    """Share of the time that telemetry may take; 0 is none, 1 samples every update."""
+    emit: Callable[[Record], None] = lambda _: None
 
 
 class Capture:
@@ -79,6 +86,9 @@ class Capture:
         self.protocol.on_growth = self.naming.look
         self.extraction = Extraction(self.shadow, self.parameters, self.recorder.departures)
         self.errors = raising.Errors(self.shadow, self.parameters, self.protocol)
+        self.sampling = Sampling(self, Budget(options.budget), options.emit)
+        self.protocol.sample, self.protocol.sampled = self.sampling.before_step, self.sampling.after_step
+        self.differentiating.deposited = self.sampling.deposited
         self._always, self._during = Patches(), Patches()
         self.tracing = False
         self.calls_at_backward = 0
@@ -93,12 +103,14 @@ class Capture:
         self.protocol.patch_always(self._always)
         self.entrances.patch_parameters(self._always)
         self.switching.patch(self._always)
+        self.sampling.scaling.patch(self._always)
         if self.window.open:
             self.open()
 
     def stop(self, escaped: BaseException | None = None) -> Trace:
         """End the watching; of PyTorch's errors only the one that escaped counts."""
         self.detach()
+        self.guard(self.sampling.finish, "telemetry")
         try:
             if self.protocol.updates:
                 self.weights.look(self.protocol.updates, self.stepping.held())
@@ -110,6 +122,7 @@ class Capture:
     def detach(self) -> None:
         self.window.policy = "off"  # Whoever kept one of our wrappers does not start us again.
         self._close()
+        self.count.measured = False
         threads.remove(self.mode)  # Another thread may have closed the window.
         self._always.undo()
         self.protocol.unhook()

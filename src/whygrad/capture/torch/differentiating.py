@@ -26,6 +26,8 @@ class Count:
 
     calls = 0
     quiet = False
+    measured = False
+    """What the next backward leaves is to be measured."""
 
 
 class _Inside(threading.local):
@@ -43,6 +45,7 @@ class Differentiating:
         """Calls (code, instruction) that have been traced enough; emptied when tracing opens again."""
         self._inside = _Inside()
         self.count = count
+        self.deposited: Callable[[Any, FrameType], None] = lambda *_: None
 
     @property
     def inside(self) -> bool:
@@ -59,7 +62,7 @@ class Differentiating:
         inside, settled, count = self._inside, self.settled, self.count
 
         def differentiate(*args: Any, **kwargs: Any) -> Any:
-            if count.quiet and count.calls % SAMPLED:
+            if count.quiet and count.calls % SAMPLED and not count.measured:
                 count.calls += 1
                 try:
                     return original(*args, **kwargs)
@@ -87,6 +90,8 @@ class Differentiating:
                 inside.flag = False
                 if token is not None:
                     self._finish(after, token, None, result)
+            if count.measured and how == "backward":
+                self._measure(args[0] if args else kwargs.get("tensors"), frame)
             return result
 
         return differentiate
@@ -96,6 +101,10 @@ class Differentiating:
         tensors = [t for t in several if isinstance(t, Tensor)]
         with torch._C.DisableTorchFunction():
             return self.guard(lambda: before(frame, tensors, how), "backward")
+
+    def _measure(self, roots: Any, frame: FrameType) -> None:
+        with torch._C.DisableTorchFunction():
+            self.guard(lambda: self.deposited(roots, frame), "backward")
 
     def _finish(self, after: Callable[..., None], token: Any, error: Exception | None, result: Any) -> None:
         with torch._C.DisableTorchFunction():

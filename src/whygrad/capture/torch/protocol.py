@@ -46,6 +46,8 @@ class Held:
     stride: int = LEAST_STRIDE
     """Steps between two looks at the gradients, so that looking stays cheap."""
     next_look: int = 0
+    next_sample: int = 0
+    """The step at which the telemetry wants to be asked again."""
 
 
 class Protocol:
@@ -65,25 +67,28 @@ class Protocol:
         """A parameter that used to get gradient got none; whoever traces next clears it."""
         self._hooks: list[Any] = []
         self.attentive = False
+        self.sampling = False
+        """The step that is running was sampled."""
         self.on_growth: Callable[[FrameType], None] = lambda _: None
         self.on_look: Callable[[int], None] = lambda _: None
         self.before_step: Callable[[Held, bool, FrameType], None] = lambda *_: None
         self.after_step: Callable[[], None] = lambda: None
+        self.sample: Callable[[Held, Any, bool, FrameType], None] = lambda *_: None
+        self.sampled: Callable[[Any], None] = lambda _: None
 
     # -- always on: backward, step, construction
 
     def patch_always(self, patches: Patches) -> None:
         self._patch_construction(patches)
-        self._hooks = [register_optimizer_step_pre_hook(self._pre_step)]
+        # One of each: torch goes through the hooks while one of them may end the watching, which removes them.
+        self._hooks = [
+            register_optimizer_step_pre_hook(self._pre_step),
+            register_optimizer_step_post_hook(self._post_step),
+        ]
 
     def listen(self, attentive: bool) -> None:
         """While the window is open every step counts, and its end matters too."""
         self.attentive = attentive
-        for hook in self._hooks[1:]:
-            hook.remove()
-        del self._hooks[1:]
-        if attentive:
-            self._hooks.append(register_optimizer_step_post_hook(self._post_step))
 
     def unhook(self) -> None:
         for hook in self._hooks:
@@ -132,16 +137,33 @@ class Protocol:
         held.maximizes = any(group.get("maximize") for group in optimizer.param_groups)
         held.stride = max(LEAST_STRIDE, len(tensors) // CHEAP_LOOK)
 
+    def find(self, optimizer: Any) -> Held | None:
+        return self._held.get(id(optimizer))
+
     def _pre_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         held = self._held.get(id(optimizer))
         if held is not None and held.steps < held.next_look and not self.attentive:
             held.steps += 1  # The way almost every step goes once the window has closed.
             self.updates += 1
-            return
+            if held.steps < held.next_sample:
+                return
+            work = self._sample
+        else:
+            work = self._stepping
         frame = sys._getframe(1)
         closure = len(args) > 1 or kwargs.get("closure") is not None  # args[0] is the optimizer itself
         with torch._C.DisableTorchFunction():
-            self.guard(lambda: self._stepping(optimizer, closure, frame), "step")
+            self.guard(lambda: work(optimizer, closure, frame), "step")
+
+    def _sample(self, optimizer: Any, closure: bool, frame: FrameType) -> None:
+        held = self.seen(optimizer, frame)
+        if held.steps >= held.next_sample:
+            self.sampling = True
+            self.sample(held, optimizer, closure, frame)
+
+    def _sampled(self, optimizer: Any) -> None:
+        self.sampling = False
+        self.sampled(optimizer)
 
     def _stepping(self, optimizer: Any, closure: bool, frame: FrameType) -> None:
         held = self.seen(optimizer, frame)
@@ -155,6 +177,7 @@ class Protocol:
         self._look(held)
         self.on_look(self.updates)
         self.before_step(held, closure, frame)
+        self._sample(optimizer, closure, frame)
 
     def _look(self, held: Held) -> None:
         """Which parameters have a gradient now? One that used to have it and lost it is a symptom."""
@@ -171,8 +194,12 @@ class Protocol:
                 known.looked = True
                 known.version = -1 if tensor.is_inference() else tensor._version
 
-    def _post_step(self, *_: Any) -> None:
-        self.guard(self.after_step, "step")
+    def _post_step(self, optimizer: Any, *_: Any) -> None:
+        if self.sampling:
+            with torch._C.DisableTorchFunction():
+                self.guard(lambda: self._sampled(optimizer), "step")
+        if self.attentive:
+            self.guard(self.after_step, "step")
 
     # -- only while tracing
 

@@ -1,0 +1,91 @@
+"""A sampled update before its numbers have arrived, and the record that it becomes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import torch
+
+from whygrad.capture.torch.assembly import invented
+from whygrad.capture.torch.measurement import Measurement
+from whygrad.capture.torch.moving import Moving, ratios
+from whygrad.capture.torch.parameters import Known
+from whygrad.capture.torch.transfer import Parcel
+from whygrad.telemetry.record import Gradient, ParameterSample, Record
+
+Tensor = torch.Tensor
+
+
+@dataclass
+class Draft:
+    parcel: Parcel
+    raw: Measurement | None = None
+    clipped: Measurement | None = None
+    check: Measurement | None = None
+    """Only norms, where the gradients seem untouched since the backward."""
+    scale: int | None = None
+    """Where in the parcel the gradient scaler's factor is."""
+    inside: int | None = None
+    """The same for a factor that the optimizer itself divides by."""
+    moving: Moving | None = None
+    moved: list[tuple[list[int], int]] = field(default_factory=list)
+    losses: dict[str, Tensor] = field(default_factory=dict)
+    placed: dict[str, int] = field(default_factory=dict)
+    rates: list[float | None] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    update: int = 0
+    seconds: float = 0.0
+    contradicted: bool = False
+
+    def finish(self) -> None:
+        """The step is over: send everything on its way."""
+        if self.moving is not None:
+            self.moved, self.moving = self.moving.after(self.parcel), None
+        self.placed = {name: self.parcel.add(loss) for name, loss in self.losses.items()}
+        self.parcel.send()
+
+
+def written(draft: Draft, optimizer: str, tensors: list[tuple[Known, Tensor]]) -> Record:
+    """The record, now that everything is here."""
+    parcel = draft.parcel
+    scale = _factor(draft.scale, parcel)
+    raw = draft.raw.gradients(parcel, scale) if draft.raw is not None else {}
+    clipped = _clipped(draft, raw)
+    moved = ratios(draft.moved, parcel)
+    record = Record(draft.update, draft.seconds, optimizer, scale=scale if scale != 1.0 else None)
+    record.losses = {name: float(parcel.take(place)) for name, place in draft.placed.items()}
+    record.notes = list(draft.notes)
+    for measurement in (draft.raw, draft.clipped):
+        if measurement is not None:
+            record.notes += sorted(measurement.skipped.difference(record.notes))
+    for position, (known, tensor) in enumerate(tensors):
+        if position in raw or position in clipped:
+            name = known.name or invented(known)
+            rate = draft.rates[position] if position < len(draft.rates) else None
+            ratio = moved.get(position)
+            record.parameters.append(
+                ParameterSample(
+                    name,
+                    known.module or name,
+                    tensor.numel(),
+                    raw.get(position),
+                    clipped.get(position),
+                    ratio if ratio is not None and math.isfinite(ratio) else None,
+                    rate,
+                )
+            )
+    return record
+
+
+def _clipped(draft: Draft, raw: dict[int, Gradient]) -> dict[int, Gradient]:
+    if draft.check is not None and draft.raw is not None:
+        draft.contradicted = not draft.check.agrees(draft.raw, draft.parcel)
+        return {} if draft.contradicted else raw
+    if draft.clipped is None:
+        return {}
+    return draft.clipped.gradients(draft.parcel, _factor(draft.inside, draft.parcel))
+
+
+def _factor(place: int | None, parcel: Parcel) -> float:
+    return float(parcel.take(place)) if place is not None else 1.0

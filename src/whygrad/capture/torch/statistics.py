@@ -1,0 +1,217 @@
+"""Statistics of many gradients at once. On a GPU nothing here waits for the device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+
+from whygrad.telemetry.histogram import BINS, LOWEST, Histogram
+from whygrad.telemetry.record import Gradient
+
+Tensor = torch.Tensor
+BINNED = 32_768
+"""Values of a gradient that go into its histogram; of a larger one so many at equal distances."""
+CHUNK = 16_384
+"""Values whose squares are summed in float32. Longer sums drift: 1.6 million were off by 2e-5 on a CPU."""
+WIDTH = 1025
+"""The first ten bits of a float32 (sign, exponent, half), and one place for exact zeros."""
+ZERO = 1024
+EXTREME = 1e-15
+"""Squares of values below this, or above its inverse, may leave the range of float32."""
+_FIRST = 2 * (127 + LOWEST)
+
+
+@dataclass(slots=True)
+class Numbers:
+    """What was measured of one list of values, before it is anybody's gradient."""
+
+    norm: float
+    largest: float
+    zeros: float
+    nonfinite: float
+    codes: dict[int, int]
+
+    def gradient(self, size: int, stored: int, scale: float = 1.0) -> Gradient:
+        """As shares of the whole; what a sparse gradient does not store is zero."""
+        size = max(size, 1)
+        histogram = decoded(self.codes, self.nonfinite > 0)
+        histogram.zeros += size - stored
+        if scale != 1.0:
+            histogram = _rescaled(histogram, scale)
+        zeros = (self.zeros + size - stored) / size
+        return Gradient(self.norm / scale, self.largest / scale, zeros, self.nonfinite / size, size, histogram)
+
+
+def values(grad: Tensor) -> Tensor | str:
+    """The numbers of a gradient, flat and detached; or why they cannot be read."""
+    if hasattr(grad, "_local_tensor"):  # A collective on one sampled rank would wait for the others for ever.
+        grad = grad._local_tensor
+    if grad.is_sparse:
+        if grad.is_cuda and not grad.is_coalesced():
+            return "sparse gradients on a GPU are not measured: adding up duplicates would wait for the device"
+        grad = grad.coalesce().values()
+    if type(grad) not in (Tensor, torch.nn.Parameter) or grad.layout != torch.strided or grad.is_nested:
+        return f"gradients of type {type(grad).__name__} are not measured"
+    if grad.is_meta or grad.is_inference() or not grad.is_floating_point():
+        return "gradients that are meta, inference or complex tensors are not measured"
+    if grad.device.type not in ("cpu", "cuda"):
+        return f"gradients on {grad.device.type} are not measured"
+    return flat(grad.detach())
+
+
+def flat(tensor: Tensor) -> Tensor:
+    """All values in a row, without a copy wherever they lie without gaps, in whatever order."""
+    if not tensor.is_contiguous() and torch.ops.aten.is_non_overlapping_and_dense(tensor):
+        return tensor.as_strided((tensor.numel(),), (1,))
+    return tensor.reshape(-1)
+
+
+def measure_here(tensors: list[Tensor]) -> list[Numbers]:
+    """On the CPU, read at once."""
+    codes = _used(_coded(tensors), len(tensors))
+    norms, out = norms_here(tensors), []
+    for tensor, norm, row in zip(tensors, norms, codes, strict=True):
+        low, high = (float(x) for x in torch.aminmax(tensor)) if tensor.numel() else (0.0, 0.0)
+        largest = max(abs(low), abs(high))
+        if math.isfinite(largest) and (norm == math.inf or 0 < largest < EXTREME):
+            norm = float(torch.linalg.vector_norm(tensor, dtype=torch.float64))
+        if _whole(tensor):
+            zeros = row.get(ZERO, 0)
+            nonfinite = 0 if math.isfinite(largest) else sum(row.get(c, 0) for c in _NONFINITE)
+        else:
+            zeros = tensor.numel() - int(torch.count_nonzero(tensor))
+            nonfinite = 0 if math.isfinite(largest) else int(torch.count_nonzero(tensor * 0))
+        out.append(Numbers(norm, largest, zeros, nonfinite, row))
+    return out
+
+
+def measure_there(tensors: list[Tensor]) -> Tensor:
+    """On a GPU: everything in one flat tensor of int32, to be copied and decoded later."""
+    rows = torch.stack([*_foreach(tensors, 2), *_foreach(tensors, math.inf), *_counts(tensors)])
+    return torch.cat([rows.view(torch.int32), _coded(tensors).int()])
+
+
+def norms_there(tensors: list[Tensor]) -> Tensor:
+    return torch.stack(_foreach(tensors, 2)).view(torch.int32)
+
+
+def decode(read: Tensor, count: int) -> list[Numbers]:
+    """What `measure_there` packed."""
+    numbers = read[: 8 * count].view(torch.float64).view(4, count).tolist()
+    codes = _used(read[8 * count :], count)
+    out = []
+    for norm, largest, zeros, nonfinite, row in zip(*numbers, codes, strict=True):
+        if zeros < 0:  # Small enough to be counted whole by its codes.
+            zeros, nonfinite = row.get(ZERO, 0), sum(row.get(c, 0) for c in _NONFINITE)
+        out.append(Numbers(norm, largest, zeros, nonfinite, row))
+    return out
+
+
+def decode_norms(read: Tensor) -> list[float]:
+    return list(read.view(torch.float64).tolist())
+
+
+def decoded(codes: dict[int, int], nonfinite: bool) -> Histogram:
+    """From the first bits of floats to bins."""
+    histogram = Histogram()
+    for code, count in codes.items():
+        if code == ZERO:
+            histogram.zeros = count
+            continue
+        if code in _NONFINITE and nonfinite:
+            histogram.nonfinite += count
+            continue
+        place = min(max((code & 0x1FF) - _FIRST, 0), BINS - 1) + 1
+        place = -place if code & 0x200 else place
+        histogram.counts[place] = histogram.counts.get(place, 0) + count
+    return histogram
+
+
+def _used(counts: Tensor, tensors: int) -> list[dict[int, int]]:
+    """Codes that occur, by tensor: a few dozen of a thousand."""
+    places = counts.nonzero().flatten()
+    out: list[dict[int, int]] = [{} for _ in range(tensors)]
+    for place, count in zip(places.tolist(), counts[places].tolist(), strict=True):
+        out[place // WIDTH][place % WIDTH] = count
+    return out
+
+
+_NONFINITE = (0x1FE, 0x1FF, 0x3FE, 0x3FF)
+
+
+def _rescaled(histogram: Histogram, scale: float) -> Histogram:
+    """Divided by a gradient scaler's factor: a power of two moves bins by whole octaves, others by the nearest."""
+    shift = round(2 * math.log2(scale))
+    moved = Histogram(zeros=histogram.zeros, nonfinite=histogram.nonfinite)
+    for place, count in histogram.counts.items():
+        new = min(max(abs(place) - shift, 1), BINS)
+        new = new if place > 0 else -new
+        moved.counts[new] = moved.counts.get(new, 0) + count
+    return moved
+
+
+def _whole(tensor: Tensor) -> bool:
+    """Whether the codes count every value, and exactly: a double may become zero or infinite as a float."""
+    return tensor.numel() <= BINNED and tensor.dtype != torch.float64
+
+
+def norms_here(tensors: list[Tensor]) -> list[float]:
+    chunks = [list(tensor.split(CHUNK)) if tensor.numel() > CHUNK else [tensor] for tensor in tensors]
+    parts = iter(_read(torch._foreach_norm([c for several in chunks for c in several], 2, dtype=_wide(tensors))))
+    return [math.hypot(*(next(parts) for _ in several)) for several in chunks]
+
+
+def _read(scalars: list[Tensor] | tuple[Tensor, ...]) -> Iterator[float]:
+    yield from torch.stack(list(scalars)).tolist()
+
+
+def _wide(tensors: list[Tensor]) -> torch.dtype:
+    return torch.float64 if any(t.dtype == torch.float64 for t in tensors) else torch.float32
+
+
+def _foreach(tensors: list[Tensor], order: float) -> list[Tensor]:
+    return list(torch._foreach_norm(tensors, order, dtype=torch.float64))
+
+
+def _counts(tensors: list[Tensor]) -> list[Tensor]:
+    """Zeros and non-finite values of large gradients; small ones are counted by their codes."""
+    unknown = torch.full((), -1.0, dtype=torch.float64, device=tensors[0].device)
+    zeros = [unknown if _whole(t) else t.numel() - torch.count_nonzero(t).double() for t in tensors]
+    strange = [unknown if _whole(t) else torch.count_nonzero(t * 0).double() for t in tensors]
+    return [*zeros, *strange]
+
+
+def _coded(tensors: list[Tensor]) -> Tensor:
+    """Counts of the codes of all tensors, one row of WIDTH after the other."""
+    samples = [(t[:: -(-t.numel() // BINNED)] if t.numel() > BINNED else t).float() for t in tensors]
+    joined = torch.cat(samples)
+    codes = (joined.view(torch.int32) >> 22) & 0x3FF
+    codes.masked_fill_(joined == 0, ZERO)
+    sizes = [s.numel() for s in samples]
+    codes += _offsets(sizes, joined.device)
+    if joined.device.type == "cpu":
+        return torch.bincount(codes, minlength=WIDTH * len(tensors))
+    # bincount waits for the device to learn its own size.
+    counts = torch.zeros(WIDTH * len(tensors), dtype=torch.int32, device=joined.device)
+    return counts.scatter_add_(0, codes.long(), torch.ones_like(codes))
+
+
+def _offsets(sizes: list[int], device: torch.device) -> Tensor:
+    key = (tuple(sizes), device)
+    known = _offset_cache.get(key)
+    if known is None:
+        if len(_offset_cache) >= MOST_OFFSETS:
+            _offset_cache.clear()
+        starts = torch.arange(len(sizes), dtype=torch.int32) * WIDTH
+        known = torch.repeat_interleave(starts, torch.tensor(sizes))
+        if device.type != "cpu":
+            known = known.pin_memory().to(device, non_blocking=True)
+        _offset_cache[key] = known
+    return known
+
+
+MOST_OFFSETS = 16
+_offset_cache: dict[tuple[tuple[int, ...], torch.device], Tensor] = {}

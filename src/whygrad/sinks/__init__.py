@@ -1,0 +1,1 @@
+"""Where telemetry goes: one file per destination; each gets plain records."""

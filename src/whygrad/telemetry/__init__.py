@@ -1,0 +1,1 @@
+"""What sampled updates say about gradients, as plain data: no torch, no numpy."""
