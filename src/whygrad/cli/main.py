@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from whygrad.about import __version__
-from whygrad.cli import explain, report, rules, run
+from whygrad.cli import explain, plot, report, rules, run
 
 EPILOG = """\
 exit status:
@@ -23,7 +23,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"whygrad {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (run, report, explain, rules):
+    for module in (run, report, plot, explain, rules):
         module.add(commands)
     return top
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whygrad.finding import Finding
 from whygrad.telemetry.summary import Summary
 from whygrad.trace import Site
+
+if TYPE_CHECKING:
+    from whygrad.report.flow import FlowPlot
 
 VERSION = 1
 
@@ -108,6 +111,12 @@ class Report:
             from whygrad.report.text import plain
 
             raise UnhealthyError("\n" + plain(self))
+
+    def plot(self) -> FlowPlot:
+        """Gradient flow per layer; a notebook shows it, `.svg` is its text."""
+        from whygrad.report.flow import FlowPlot
+
+        return FlowPlot(self.telemetry, f"Gradient flow of {self.script}" if self.script else "")
 
     def to_dict(self) -> dict[str, Any]:
         from whygrad.report.json import to_dict
