@@ -172,3 +172,12 @@ def _parts(graph: Graph, op: Op) -> tuple[list[Input], bool]:
         if len(values) == 1 or len(network) == 1:
             return network or values[:1], True
     return [], False
+
+
+def behind_shaping(graph: Graph, start: int) -> Op | None:
+    """What a value is once reshapes, casts and temperatures are taken off."""
+    op = graph.ops.get(start)
+    while op is not None and (op.name in SHAPING or op.name in CHOOSING or (op.name in SCALINGS and op.scalar)):
+        values = [i.op for i in op.inputs if not i.selector]
+        op = graph.ops.get(values[0]) if values else None
+    return op

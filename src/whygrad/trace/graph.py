@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from whygrad.trace.facts import Facts
 from whygrad.trace.site import Site
 
 
@@ -87,6 +88,7 @@ class Op:
     """The part of it that is further than 0.001 from one."""
     training: bool | None = None
     """Of dropout and batch normalisation: the mode it ran in."""
+    facts: Facts | None = None
 
     @property
     def blocks(self) -> bool:

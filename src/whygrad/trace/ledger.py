@@ -90,6 +90,12 @@ class Backward:
     library: Site | None = None
     serial: int = 0
     """The shadow graph's latest operation at that time."""
+    update: int = 0
+    """How many steps there had been."""
+    value: float | None = None
+    """The loss itself."""
+    largest: dict[int, float] = field(default_factory=dict)
+    """By parameter: the largest magnitude in what stands on it after this backward."""
     squares: dict[tuple[int, int], float] = field(default_factory=dict)
     """Squared gradient norm by (term, parameter), where the terms were differentiated one by one."""
     products: dict[tuple[int, int, int], float] = field(default_factory=dict)

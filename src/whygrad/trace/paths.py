@@ -175,3 +175,20 @@ def _noise(graph: Graph, op: Op) -> bool:
     """Random numbers, also scaled: `0.1 * torch.randn(...)`."""
     scaled = op.name in SCALINGS and any(found.name in RANDOM for _, found in graph.operands(op))
     return scaled or op.name in RANDOM
+
+
+def only_through(graph: Graph, root: int, gate: int) -> frozenset[int]:
+    """Parameters that gradient from the root reaches through one operation and in no other way."""
+    around: set[int] = set()
+    stack, seen = [root], {root, gate}
+    while stack:
+        op = graph.ops.get(stack.pop())
+        if op is None:
+            continue
+        if op.parameter is not None:
+            around.add(op.parameter)
+        for operand in op.inputs:
+            if operand.op not in seen and op.passes(operand):
+                seen.add(operand.op)
+                stack.append(operand.op)
+    return graph.reach(gate) - around

@@ -64,12 +64,16 @@ class Backwards:
             self.count, site, None, self._loss_name(inside or site, root), how=how, order=capture.clock.tick()
         )
         backward.library, backward.serial = inside, capture.shadow.serial
+        backward.update = capture.protocol.updates
+        if len(roots) == 1 and roots[0].numel() == 1:
+            backward.value = float(roots[0].detach())
         if root is not None:
             backward.made = frames.site(root.code, root.lasti, root.inner)
         loss = (site, root.code, root.lasti, root.inner) if root is not None else site
         count = self._roots.get(loss, 0)
         self._roots[loss] = count + 1
-        keep = root is not None and (count < MOST_ROOTS or count & (count - 1) == 0)
+        first = MOST_ROOTS if capture.window.first else 1
+        keep = root is not None and (count < first or count & (count - 1) == 0)
         if count < 2 or capture.naming.wanted():
             capture.naming.look(frame)
         capture.mode.pause.depth += 1
@@ -141,19 +145,26 @@ class Backwards:
                 changed.append(number)
                 self.capture.parameters[number].deposits.append(pending.backward.id)
         pending.backward.deposits = frozenset(changed)
-        pending.backward.zeros = frozenset(self._zeros(changed))
+        pending.backward.largest = self._largest(changed)
+        zeros = [n for n, size in pending.backward.largest.items() if size == 0.0]
+        for number in pending.backward.largest:
+            known = self.capture.parameters[number]
+            known.grad = "nonzero" if known.grad == "nonzero" or number not in zeros else "zero"
+        pending.backward.zeros = frozenset(n for n in zeros if self.capture.parameters[n].grad == "zero")
 
-    def _zeros(self, numbers: list[int]) -> list[int]:
-        """Deposits that are exactly zero. Looked at only until a parameter has shown a real one."""
-        zeros: list[int] = []
+    def _largest(self, numbers: list[int]) -> dict[int, float]:
+        """The largest magnitude of each gradient, in one pass: zero, finite and how large is all in it."""
+        grads: dict[int, Tensor] = {}
+        for number in numbers:
+            tensor = self.capture.parameters[number].ref()
+            grad = tensor.grad if tensor is not None else None
+            if grad is not None and not grad.is_meta and not grad.is_complex():
+                grads[number] = grad.coalesce().values() if grad.is_sparse else grad
+        grads = {number: grad for number, grad in grads.items() if grad.numel()}
+        if not grads:
+            return {}
         with torch._C.DisableTorchFunction(), torch.no_grad():
-            for number in numbers:
-                known = self.capture.parameters[number]
-                tensor = known.ref()
-                if known.grad == "nonzero" or tensor is None or tensor.grad is None or tensor.grad.is_meta:
-                    continue
-                grad = tensor.grad.coalesce().values() if tensor.grad.is_sparse else tensor.grad
-                known.grad = "nonzero" if bool(grad.any()) else "zero"
-                if known.grad == "zero":
-                    zeros.append(number)
-        return zeros
+            sizes = [grad.detach().abs().max() for grad in grads.values()]
+            if len({size.device for size in sizes}) > 1:
+                return {number: float(size) for number, size in zip(grads, sizes, strict=True)}
+            return dict(zip(grads, torch.stack([size.float() for size in sizes]).tolist(), strict=True))

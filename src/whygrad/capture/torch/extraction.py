@@ -77,6 +77,7 @@ class Extraction:
             node.spread,
             node.off,
             node.training,
+            node.facts,
         )
 
     def _region(self, node: Node) -> Region | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from whygrad.capture.torch import crossings, frames
+from whygrad.capture.torch import crossings, frames, measuring
 from whygrad.capture.torch.parameters import Parameters, shape
 from whygrad.capture.torch.regions import Regions
 from whygrad.capture.torch.shadow import Node, Shadow
@@ -78,8 +78,10 @@ class Recorder:
             node.shape, node.dtype = shape(tensor), tensor.dtype
             if number is not None:
                 self.on_use(number)
-            elif node.floating:
-                self._recognise(tensor, node)
+            else:
+                measuring.look_at_input(node, tensor)
+                if node.floating:
+                    self._recognise(tensor, node)
             self.shadow.put(tensor, node)
         return node
 
@@ -173,6 +175,7 @@ class Recorder:
         if name in RATIOS and node.requires_grad and _may_be_ratio(node) and 0 < out.numel() <= LARGEST:
             distance = (out.detach() - 1.0).abs()
             node.spread, node.off = float(distance.max()), float((distance > 1e-3).float().mean())
+        measuring.measure(node, args, kwargs, out)
 
     def _becomes_parameter(self, tensor: Tensor, node: Node, frame: FrameType | None) -> None:
         """A leaf the user asked gradient for: `torch.zeros(1, requires_grad=True)`."""
@@ -264,6 +267,7 @@ class Recorder:
         self.place(node, frame)
         if node.requires_grad and not node.inputs:
             self._becomes_parameter(out, node, frame)
+        measuring.look_at_input(node, out)
         self.shadow.put(out, node)
 
     def _flag(self, name: str, args: Any, frame: FrameType) -> None:

@@ -13,6 +13,7 @@ import torch
 from whygrad.capture.torch.frames import Place
 from whygrad.capture.torch.regions import OpenRegion
 from whygrad.trace import Kind
+from whygrad.trace.facts import Facts
 
 MOST_NODES = 100_000
 """Nodes further back than this are forgotten, so that a recurrent state carried through a long
@@ -24,9 +25,9 @@ class Node:
     """One operation. Holds its operands' nodes, never a tensor."""
 
     __slots__ = (
-        "__weakref__", "code", "constant", "deposits", "dtype", "floating", "hook", "inner", "inputs", "kind", "lasti",
-        "name", "off", "overwritten", "parameter", "ref", "region", "requires_grad", "scalar", "serial", "shape",
-        "silenced", "spread", "training",
+        "__weakref__", "code", "constant", "deposits", "dtype", "facts", "floating", "hook", "inner", "inputs", "kind",
+        "lasti", "name", "off", "overwritten", "parameter", "ref", "region", "requires_grad", "scalar", "serial",
+        "shape", "silenced", "spread", "training",
     )  # fmt: skip
 
     def __init__(self, serial: int, kind: Kind, name: str) -> None:
@@ -55,6 +56,7 @@ class Node:
         self.spread: float | None = None
         self.off = 0.0
         self.training: bool | None = None
+        self.facts: Facts | None = None
 
 
 class TensorRef(weakref.ref[torch.Tensor]):

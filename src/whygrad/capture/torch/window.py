@@ -5,8 +5,10 @@ from __future__ import annotations
 MOST_CALLS_WITHOUT_BACKWARD = 300_000
 MOST_SYMPTOMS = 8
 TRACED_PER_SYMPTOM = 3
-REARMED_AT = (200, 2_000, 20_000, 200_000)
+REARMED_AT = (20, 60, 200, 600, 2_000, 6_000, 20_000, 60_000, 200_000)
 """Updates at which one more is traced: phases, schedules and slow decay show only later."""
+PATIENCE = 4
+"""Steps per optimizer and traced update after which a window closes, whoever has not come by."""
 
 
 class Window:
@@ -20,6 +22,13 @@ class Window:
         self._optimizers: dict[int, int] = {}
         self._rearmed = 0
         self._symptoms = 0
+        self._left = 0
+        """Steps until a window that was opened again closes in any case."""
+
+    @property
+    def first(self) -> bool:
+        """Nothing has opened it again yet."""
+        return not self._rearmed and not self._symptoms
 
     def backward(self, place: tuple[int, ...]) -> bool:
         """Count a backward; True when its site has not been traced enough."""
@@ -30,6 +39,8 @@ class Window:
 
     def step(self, optimizer: int) -> bool:
         count = self._optimizers.get(optimizer)
+        if self.open:
+            self._left -= 1
         if self.open or count is None:
             self._optimizers[optimizer] = (count or 0) + (1 if self.open else 0)
         return self._optimizers[optimizer] < self.updates
@@ -39,17 +50,27 @@ class Window:
             return False
         if symptom and self._symptoms < MOST_SYMPTOMS:
             self._symptoms += 1
-            self._sites = dict.fromkeys(self._sites, max(0, self.updates - TRACED_PER_SYMPTOM))
+            self._again(TRACED_PER_SYMPTOM)
             return True
         if self._rearmed < len(REARMED_AT) and total >= REARMED_AT[self._rearmed]:
             self._rearmed += 1
+            self._again(1)
             return True
+        if unseen:
+            self._left = PATIENCE * self.updates * (1 + len(self._optimizers))
         return unseen
+
+    def _again(self, times: int) -> None:
+        """Every loss so many times more, unless it does not come."""
+        self._sites = dict.fromkeys(self._sites, max(0, self.updates - times))
+        self._left = PATIENCE * times * max(1, len(self._optimizers))
 
     def should_close(self, calls_since_backward: int) -> bool:
         if self.policy != "auto":
             return False
         if calls_since_backward > MOST_CALLS_WITHOUT_BACKWARD:
+            return True
+        if not self.first and self._left <= 0:
             return True
         enough = all(count >= self.updates for count in self._sites.values())
         return enough and bool(self._optimizers) and all(c >= self.updates for c in self._optimizers.values())

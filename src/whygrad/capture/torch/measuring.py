@@ -1,0 +1,151 @@
+"""Values of traced operations, looked at where a rule may ask: which were killed, which are not finite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from whygrad.capture.torch.picking import ALONG, PICKERS, place
+from whygrad.capture.torch.shadow import Node
+from whygrad.trace import Kind
+from whygrad.trace.facts import Facts
+
+Tensor = torch.Tensor
+LARGEST = 2_000_000
+"""Elements of a tensor that are looked at."""
+MOST_UNITS = 4096
+SATURATED = 1e-3
+"""A derivative below this share of its largest value carries next to nothing back."""
+BIRTHS = frozenset(
+    """div true_divide __truediv__ __rtruediv__ __rdiv__ reciprocal log log2 log10 log1p logit sqrt rsqrt exp exp2 expm1
+    pow __pow__ __rpow__ float_power square atanh acosh acos asin tan sinh cosh std var std_mean var_mean mean nanmean
+    softmax log_softmax logsumexp cross_entropy nll_loss binary_cross_entropy norm vector_norm cumprod prod xlogy
+    lgamma digamma masked_fill masked_fill_ where normalize cosine_similarity kl_div gaussian_nll_loss
+    scaled_dot_product_attention log_prob linear mul sum""".split()
+)
+"""Operations that can make NaN or Inf out of finite values; the rest only passes it on."""
+CHEAP = frozenset({"linear", "mul", "sum"})
+"""Of those: overflow needs huge values, so only outputs of few elements are looked at."""
+FEW = 4096
+SINGULAR = {"sqrt": 0.0, "norm": 0.0, "std": 0.0}
+LIMITS = frozenset({"clamp", "clip", "clamp_", "clip_", "hardtanh", "clamp_min", "clamp_max", "relu6", "clamp_min_"})
+RECTIFIERS = frozenset({"relu", "relu_", "threshold"})
+SQUASHERS = frozenset({"tanh", "tanh_", "sigmoid", "sigmoid_"})
+
+
+def measure(node: Node, args: Any, kwargs: dict[str, Any], out: Tensor) -> None:
+    """Fill in what is worth knowing about a finished operation."""
+    name = node.name
+    if not out.is_floating_point() or out.is_meta or out.is_sparse or out.is_nested:
+        return
+    if node.kind is Kind.INPUT:
+        look_at_input(node, out)
+    if name in ALONG or name in PICKERS:
+        place(facts(node), name, args, kwargs)
+    reader = READERS.get(name)
+    if reader is not None and out.requires_grad and 0 < out.numel() <= LARGEST:
+        reader(node, [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)], out)
+    look_for_special(node, out)
+
+
+def facts(node: Node) -> Facts:
+    if node.facts is None:
+        node.facts = Facts()
+    return node.facts
+
+
+def look_for_special(node: Node, out: Tensor) -> None:
+    """NaN or Inf: looked for where it can arise, and wherever an operand had it."""
+    tainted = any(operand.facts is not None and operand.facts.special for operand, _, _ in node.inputs)
+    if not tainted and (node.name not in BIRTHS or (node.name in CHEAP and out.numel() > FEW)):
+        return
+    if not 0 < out.numel() <= LARGEST:
+        return
+    values = out.detach()
+    if not bool(torch.isfinite(values).all()):
+        facts(node).special = "nan" if bool(torch.isnan(values).any()) else "inf"
+    elif node.name in SINGULAR and out.requires_grad and bool((values == SINGULAR[node.name]).any()):
+        facts(node).singular = True
+
+
+def look_at_input(node: Node, tensor: Tensor) -> None:
+    """Data from outside: is it finite, is it a mask?"""
+    plain = type(tensor) in (Tensor, torch.nn.Parameter) and tensor.layout == torch.strided
+    if not plain or tensor.is_meta or not 0 < tensor.numel() <= LARGEST:
+        return
+    values = tensor.detach()
+    if tensor.is_floating_point():
+        if not bool(torch.isfinite(values).all()):
+            facts(node).special = "nan" if bool(torch.isnan(values).any()) else "inf"
+        elif bool(((values == 0) | (values == 1)).all()):
+            facts(node).mask = True
+
+
+def _share(condition: Tensor) -> float:
+    return float(condition.float().mean())
+
+
+def _limits(node: Node, operands: list[Tensor], out: Tensor) -> None:
+    source = operands[0]
+    if source is not out and source.shape == out.shape:
+        facts(node).killed = _share(source.detach() != out.detach())
+
+
+def _rectified(node: Node, _: list[Tensor], out: Tensor) -> None:
+    values = out.detach()
+    zero = values == 0
+    found = facts(node)
+    found.killed = _share(zero)
+    units = values.shape[-1] if values.dim() > 1 else 1
+    if 1 < units <= MOST_UNITS:
+        found.units, found.dead = units, _bits(zero.reshape(-1, units).all(0))
+
+
+def _squashed(node: Node, _: list[Tensor], out: Tensor) -> None:
+    values = out.detach()
+    slope = 1 - values * values if node.name.startswith("tanh") else 4 * values * (1 - values)
+    facts(node).killed = _share(slope < SATURATED)
+
+
+def _extreme(node: Node, pair: list[Tensor], out: Tensor) -> None:
+    """`min(x, constant)`: where the constant wins, nothing flows."""
+    if len(pair) == 2 and pair[0].requires_grad != pair[1].requires_grad:
+        carrying = pair[0] if pair[0].requires_grad else pair[1]
+        if carrying.shape == out.shape:
+            facts(node).killed = _share(carrying.detach() != out.detach())
+
+
+def _weighed(node: Node, pair: list[Tensor], _: Tensor) -> None:
+    """A product of a value with gradient and a constant: is the constant zero everywhere?"""
+    if len(pair) == 2 and pair[0].requires_grad != pair[1].requires_grad:
+        constant = 1 if pair[0].requires_grad else 0
+        if pair[constant].numel() <= LARGEST and not bool(pair[constant].any()):
+            facts(node).nothing = constant
+
+
+def _reduced(node: Node, operands: list[Tensor], _: Tensor) -> None:
+    if operands and not operands[0].numel():
+        facts(node).empty = True
+
+
+def _ratio(node: Node, _: list[Tensor], out: Tensor) -> None:
+    values = out.detach().double()
+    if node.spread is not None and bool((values > 0).all()):
+        facts(node).divergence = float((values - 1 - values.log()).mean())
+
+
+def _bits(flags: Tensor) -> int:
+    return sum(1 << place for place, flag in enumerate(flags.tolist()) if flag)
+
+
+READERS: dict[str, Callable[[Node, list[Tensor], Tensor], None]] = {
+    **dict.fromkeys(LIMITS, _limits),
+    **dict.fromkeys(RECTIFIERS, _rectified),
+    **dict.fromkeys(SQUASHERS, _squashed),
+    **dict.fromkeys(("min", "max", "minimum", "maximum", "fmin", "fmax"), _extreme),
+    **dict.fromkeys(("mul", "__rmul__", "mul_", "__imul__"), _weighed),
+    **dict.fromkeys(("mean", "nanmean", "std", "var"), _reduced),
+    "exp": _ratio,
+}

@@ -1,0 +1,53 @@
+"""Along which dimension an operation works, and whether an index picks one value per row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from whygrad.trace.facts import Facts
+
+Tensor = torch.Tensor
+ALONG = frozenset({"softmax", "log_softmax", "logsumexp", "gather", "index_select", "argmax", "max", "sum", "mean"})
+PICKERS = frozenset({"__getitem__", "gather", "index_select", "take", "take_along_dim"})
+
+
+def place(facts: Facts, name: str, args: Any, kwargs: dict[str, Any]) -> None:
+    source = args[0] if args else kwargs.get("input")
+    if not isinstance(source, Tensor):
+        return
+    if name in ALONG:
+        given = kwargs.get("dim", args[1] if len(args) > 1 else None)
+        if isinstance(given, int) and not isinstance(given, bool) and source.dim():
+            facts.dim = given % source.dim()
+        elif given is None and name in ("softmax", "log_softmax"):
+            facts.dim = 0 if source.dim() in (0, 1, 3) else 1  # What torch chooses, with a warning.
+    if name in PICKERS and source.dim() == 2 and source.shape[0] > 1:
+        facts.picks = _picks(name, source, args, kwargs)
+
+
+def _picks(name: str, source: Tensor, args: Any, kwargs: dict[str, Any]) -> str:
+    rows = source.shape[0]
+    if name == "__getitem__":
+        pair = args[1] if isinstance(args[1], tuple) and len(args[1]) == 2 else (None, None)
+        whole = pair[0] is Ellipsis or (isinstance(pair[0], slice) and pair[0] == slice(None))
+        return "columns" if whole and _indexes(pair[1], rows) else ""
+    if name == "take":
+        index = args[1] if len(args) > 1 else kwargs.get("index")
+        return "flat" if _indexes(index, rows) else ""
+    dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
+    index = kwargs.get("index", args[2] if len(args) > 2 else None)
+    if name == "index_select":
+        return "columns" if dim in (1, -1) and _indexes(index, rows) else ""
+    alike = isinstance(index, Tensor) and index.shape in ((rows, 1), (1, rows))
+    return "rows" if dim in (0, -2) and alike else ""
+
+
+def _indexes(index: Any, rows: int) -> bool:
+    return (
+        isinstance(index, Tensor)
+        and not index.is_floating_point()
+        and index.dtype != torch.bool
+        and (index.numel() == rows)
+    )

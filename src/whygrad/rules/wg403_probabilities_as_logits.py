@@ -1,0 +1,107 @@
+"""Probabilities are given where logits are expected.
+
+`cross_entropy`, `log_softmax` and `Categorical(logits=…)` normalise by themselves. Fed with a softmax they
+squash a second time: probabilities between 0 and 1 as logits can never make the policy decisive, and the
+gradient shrinks. `nll_loss` wants logarithms, not probabilities.
+
+Pass the raw output of the last layer, or say `Categorical(probs=…)`.
+
+```python bad
+import torch
+
+policy = torch.nn.Linear(4, 3)
+optimizer = torch.optim.SGD(policy.parameters(), lr=0.01)
+for _ in range(4):
+    obs, weight = torch.randn(8, 4), torch.randn(8)
+    dist = torch.distributions.Categorical(logits=torch.softmax(policy(obs), dim=-1))  # WG403
+    loss = -(dist.log_prob(dist.sample()) * weight).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+```
+
+```python good
+import torch
+
+policy = torch.nn.Linear(4, 3)
+optimizer = torch.optim.SGD(policy.parameters(), lr=0.01)
+for _ in range(4):
+    obs, weight = torch.randn(8, 4), torch.randn(8)
+    dist = torch.distributions.Categorical(probs=torch.softmax(policy(obs), dim=-1))
+    loss = -(dist.log_prob(dist.sample()) * weight).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whygrad import wording
+from whygrad.finding import Finding, Label
+from whygrad.trace import Op, Trace
+from whygrad.trace.anatomy import behind_shaping, head
+
+CODE = "WG403"
+NAME = "probabilities-as-logits"
+NORMALISING = frozenset({"softmax", "log_softmax", "cross_entropy", "logsumexp", "gumbel_softmax"})
+EXPECTS = {
+    **dict.fromkeys(NORMALISING, "softmax"),
+    "nll_loss": "softmax",
+    "binary_cross_entropy_with_logits": "sigmoid",
+    "logsigmoid": "sigmoid",
+}
+"""Consumers of logits (or logarithms), and the function whose output they must not get."""
+
+
+def check(trace: Trace) -> Iterator[Finding]:
+    seen: set[object] = set()
+    for backward in reversed(trace.rooted):
+        assert backward.root is not None
+        for op in head(trace.graph, backward.root):
+            made = _given(trace, op)
+            if made is not None and op.site not in seen:
+                seen.add(op.site)
+                yield _finding(trace, op, made)
+
+
+def _given(trace: Trace, op: Op) -> Op | None:
+    """The softmax (or sigmoid) whose output is consumed as logits, over the same entries."""
+    wrong = EXPECTS.get(op.name)
+    if wrong is None or not op.inputs:
+        return None
+    source = trace.graph[op.inputs[0].op] if op.inputs[0].op in trace.graph.ops else None
+    made = behind_shaping(trace.graph, op.inputs[0].op)
+    if made is None or source is None or made.name != wrong or source.shape[-1:] != made.shape[-1:]:
+        return None
+    along = op.facts.dim if op.facts is not None else None
+    last = len(source.shape) - 1
+    return made if along in (None, last) or op.name in ("cross_entropy", "nll_loss") else None
+
+
+def _finding(trace: Trace, op: Op, made: Op) -> Finding:
+    who = wording.whom(trace, trace.graph.reach(op.id))
+    takes = "logarithms of probabilities" if op.name == "nll_loss" else "logits"
+    why = (
+        "nll_loss picks the entry of the right class and negates it: it has to be a logarithm."
+        if op.name == "nll_loss"
+        else f"{made.name} squashed them to between 0 and 1 already; squashed again, no output can become decisive and "
+        "the gradient stays small."
+    )
+    labels = [Label(made.site, f"{made.name}: probabilities from here on")] if made.site is not None else []
+    return Finding(
+        CODE,
+        NAME,
+        "error",
+        f"{who} {wording.verb(trace, trace.graph.reach(op.id), 'is', 'are')} trained through a wrong formula: "
+        f"probabilities go where {takes} are expected",
+        op.site,
+        f"expects {takes}, gets the output of {made.name}",
+        labels,
+        why,
+        f"{op.name} applied to the output of {made.name}",
+        "pass the output of the last layer as it is" + (", or log_softmax of it" if op.name == "nll_loss" else ""),
+        evidence={"consumer": op.name, "given": made.name},
+    )

@@ -1,0 +1,87 @@
+"""The index does not pick one value per row.
+
+`q[:, actions]` takes the columns of all actions for every row: `(N, A)` becomes `(N, N)`. `gather` along
+dimension 0 looks up rows by action number. Either way the loss trains values of other samples' actions.
+
+Pick one value per row: `q.gather(1, actions.unsqueeze(1)).squeeze(1)` or `q[torch.arange(N), actions]`.
+
+```python bad
+import torch
+
+q_net = torch.nn.Linear(4, 3)
+optimizer = torch.optim.SGD(q_net.parameters(), lr=0.01)
+for _ in range(4):
+    obs, actions, target = torch.randn(8, 4), torch.randint(0, 3, (8,)), torch.randn(8)
+    chosen = q_net(obs)[:, actions]  # WG407
+    loss = (chosen - target).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+```
+
+```python good
+import torch
+
+q_net = torch.nn.Linear(4, 3)
+optimizer = torch.optim.SGD(q_net.parameters(), lr=0.01)
+for _ in range(4):
+    obs, actions, target = torch.randn(8, 4), torch.randint(0, 3, (8,)), torch.randn(8)
+    chosen = q_net(obs).gather(1, actions.unsqueeze(1)).squeeze(1)
+    loss = (chosen - target).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whygrad import wording
+from whygrad.finding import Finding
+from whygrad.trace import Backward, Op, Trace
+from whygrad.trace.anatomy import head, tops
+
+CODE = "WG407"
+NAME = "gather-mismatch"
+WHY = {
+    "columns": "a slice and an index tensor pick every listed column for every row",
+    "rows": "dimension 0 is the batch: the index numbers actions, and is used to look up rows",
+    "flat": "take() counts through the flattened table, so the index ends up in the first rows",
+}
+
+
+def check(trace: Trace) -> Iterator[Finding]:
+    seen: set[object] = set()
+    for backward in reversed(trace.rooted):
+        assert backward.root is not None
+        for op in head(trace.graph, backward.root):
+            if op.facts is not None and op.facts.picks and op.site not in seen and _from_network(trace, op):
+                seen.add(op.site)
+                yield _finding(trace, backward, op)
+
+
+def _from_network(trace: Trace, op: Op) -> bool:
+    return bool(op.inputs) and bool(tops(trace.graph, op.inputs[0].op))
+
+
+def _finding(trace: Trace, backward: Backward, op: Op) -> Finding:
+    assert op.facts is not None
+    table = trace.graph[op.inputs[0].op]
+    who = wording.whom(trace, trace.graph.reach(op.id))
+    rows = table.shape[0]
+    return Finding(
+        CODE,
+        NAME,
+        "error",
+        f"{who} {wording.verb(trace, trace.graph.reach(op.id), 'is', 'are')} trained in the wrong entries: the index "
+        "does not pick one value per row",
+        op.site,
+        f"picks {list(op.shape)} from {list(table.shape)}",
+        [],
+        f"{WHY[op.facts.picks]}; values of other samples' actions enter the loss.",
+        f"{rows} rows, an index of {rows} numbers, and a result of shape {list(op.shape)} in {backward.name}",
+        "pick one per row: q.gather(1, actions.unsqueeze(1)).squeeze(1), or q[torch.arange(len(q)), actions]",
+        evidence={"shape": list(op.shape), "from": list(table.shape), "picks": op.facts.picks},
+    )

@@ -1,0 +1,70 @@
+"""The first operation that gave NaN or Inf.
+
+NaN spreads: one in the loss makes every gradient NaN, and one step later every weight. The place where it is
+noticed (a sampler that raises, a printed loss) is rarely the place where it was made.
+
+Keep the argument of this operation inside its range: a divisor above zero, an exponent below about 80, a square
+root above zero where its gradient is used.
+
+```python bad
+import torch
+
+critic = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(critic.parameters(), lr=0.01)
+for _ in range(4):
+    obs, returns = torch.randn(8, 4), torch.ones(8)
+    scaled = (returns - returns.mean()) / returns.std()  # WG505
+    loss = (critic(obs).squeeze(-1) - scaled).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+```
+
+```python good
+import torch
+
+critic = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(critic.parameters(), lr=0.01)
+for _ in range(4):
+    obs, returns = torch.randn(8, 4), torch.ones(8)
+    scaled = (returns - returns.mean()) / (returns.std() + 1e-8)
+    loss = (critic(obs).squeeze(-1) - scaled).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whygrad import numbers
+from whygrad.finding import Finding
+from whygrad.trace import Trace
+from whygrad.trace.nonfinite import origins
+
+CODE = "WG505"
+NAME = "non-finite"
+FIXES = {
+    "div": "add a small number to the divisor, or skip the case where it is zero",
+    "exp": "bound the exponent (clamp) before exp",
+    "sqrt": "add a small number under the root: its derivative at zero is infinite",
+    "mul": "zero times infinity is NaN: choose with torch.where before the infinite value is made",
+}
+
+
+def check(trace: Trace) -> Iterator[Finding]:
+    for origin in origins(trace):
+        if origin.kind == "other":
+            name = origin.op.name
+            fix = next((text for key, text in FIXES.items() if key in name), "keep its operands inside the valid range")
+            yield numbers.finding(trace, origin, CODE, NAME, _why(origin.special, name), fix)
+
+
+def _why(special: str, name: str) -> str:
+    if special == "gradient":
+        return f"the loss itself is finite, but the derivative of {name} is not for some of these values."
+    if name in ("input", "tensor", "as_tensor", "from_numpy"):
+        return "the value came in from outside like this."
+    return f"the operands were finite, the result of {name} is not; everything that follows inherits it."

@@ -1,0 +1,98 @@
+"""The loss has a graph, and everything it is weighted with is zero.
+
+Advantages that are all the same number minus their mean, rewards that never differ within a group, a coefficient
+that is zero: the gradient exists and is exactly zero everywhere, so the step changes nothing.
+
+Look at what the weight is made of: a reward that does not depend on the action, a group without variation, a
+mask or coefficient that is always zero.
+
+```python bad
+import torch
+
+policy = torch.nn.Linear(4, 3)
+optimizer = torch.optim.SGD(policy.parameters(), lr=0.01)
+for _ in range(6):
+    obs, reward = torch.randn(8, 4), torch.ones(8)
+    advantage = reward - reward.mean()
+    dist = torch.distributions.Categorical(logits=policy(obs))
+    loss = -(dist.log_prob(dist.sample()) * advantage).mean()  # WG506
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+```
+
+```python good
+import torch
+
+policy = torch.nn.Linear(4, 3)
+optimizer = torch.optim.SGD(policy.parameters(), lr=0.01)
+for _ in range(6):
+    obs = torch.randn(8, 4)
+    dist = torch.distributions.Categorical(logits=policy(obs))
+    action = dist.sample()
+    reward = (action == 1).float()
+    loss = -(dist.log_prob(action) * (reward - reward.mean())).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whygrad import wording
+from whygrad.finding import Finding, Label
+from whygrad.trace import Op, Trace
+from whygrad.trace.evaluations import Evaluation, evaluations
+from whygrad.trace.paths import only_through
+
+CODE = "WG506"
+NAME = "zero-signal"
+OFTEN = 4
+"""Traced updates in which the weight was zero, and none in which it was not."""
+
+
+def check(trace: Trace) -> Iterator[Finding]:
+    said: set[object] = set()
+    for group in evaluations(trace, _weighs):
+        last = group[-1]
+        if len(group) < OFTEN or any(e.op.facts is None or e.op.facts.nothing is None for e in group):
+            continue
+        lost = only_through(trace.graph, last.backward.root or 0, last.op.id)
+        starved = frozenset(n for n in lost if not trace.parameter(n).moved and n in trace.holders)
+        if starved and last.op.site not in said:
+            said.add(last.op.site)
+            yield _finding(trace, last, starved, len(group))
+
+
+def _weighs(op: Op) -> bool:
+    return op.name in ("mul", "__rmul__", "mul_", "__imul__") and len(op.inputs) > 1
+
+
+def _finding(trace: Trace, last: Evaluation, starved: frozenset[int], times: int) -> Finding:
+    assert last.op.facts is not None
+    assert last.op.facts.nothing is not None
+    who = wording.whom(trace, starved)
+    weight = trace.graph.ops.get(last.op.inputs[last.op.facts.nothing].op)
+    labels = []
+    if weight is not None and weight.site is not None and weight.site != last.op.site:
+        labels.append(Label(weight.site, "zero in every element"))
+    if last.backward.site is not None:
+        labels.append(Label(last.backward.site, "leaves gradients that are exactly zero"))
+    return Finding(
+        CODE,
+        NAME,
+        "error",
+        f"{who} {wording.verb(trace, starved, 'does', 'do')} not learn: the weight of {last.backward.name} is zero for "
+        "every sample",
+        last.op.site,
+        "multiplies by zeros",
+        labels,
+        "zero times a log-probability (or an error) has a gradient of exactly zero, whatever the network does.",
+        f"all zeros in {times} of {times} traced updates; the weights of {who} have not moved",
+        "find out why it is zero: a reward that does not vary, a group with one outcome, a coefficient or mask of zero",
+        parameters=trace.names(starved),
+        evidence={"updates": times},
+    )

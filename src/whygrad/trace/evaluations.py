@@ -1,0 +1,38 @@
+"""One line of the script, seen in several updates: what persists and what was a passing state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from whygrad.trace.graph import Op
+from whygrad.trace.ledger import Backward
+from whygrad.trace.trace import Trace
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """An operation in the graph of one backward."""
+
+    backward: Backward
+    op: Op
+
+
+def evaluations(trace: Trace, wanted: Callable[[Op], bool]) -> list[list[Evaluation]]:
+    """Operations that carry gradient to some loss, grouped by line, loss and order within the update, oldest first."""
+    groups: dict[object, list[Evaluation]] = {}
+    for backward in trace.rooted:
+        assert backward.root is not None
+        counts: dict[object, int] = {}
+        for number in sorted(trace.graph.carriers(backward.root)):
+            op = trace.graph[number]
+            if wanted(op):
+                place = (op.site, op.library, op.name, backward.site, backward.library)
+                counts[place] = counts.get(place, 0) + 1
+                groups.setdefault((place, counts[place]), []).append(Evaluation(backward, op))
+    return list(groups.values())
+
+
+def spread(group: list[Evaluation]) -> int:
+    """How many updates lie between the first and the last evaluation."""
+    return group[-1].backward.update - group[0].backward.update

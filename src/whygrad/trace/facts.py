@@ -1,0 +1,37 @@
+"""What was seen of an operation's values while it was traced; everything else is shape and structure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Facts:
+    """Of one evaluation. Nothing is recorded where no rule could ask."""
+
+    special: str = ""
+    """`nan` or `inf` when such a value came out."""
+    singular: bool = False
+    """Finite, but the derivative is not: the square root of zero."""
+    killed: float | None = None
+    """Share of the elements through which no gradient passes: clamped, rectified, saturated."""
+    dead: int | None = None
+    """Bits of the units (last dimension) that are zero for the whole batch."""
+    units: int = 0
+    dim: int | None = None
+    """The dimension it works along, counted from the front."""
+    picks: str = ""
+    """How an index picks from a table of rows by columns: `columns`, `rows` or `flat` where one per row was meant."""
+    nothing: int | None = None
+    """The operand that is zero in every element while the other one carries gradient."""
+    empty: bool = False
+    """It reduces no elements at all."""
+    mask: bool = False
+    """Made of zeros and ones only, both or either."""
+    low: float | None = None
+    high: float | None = None
+    mean: float | None = None
+    explained: float | None = None
+    """Of an error: the part of the target's variance that the prediction explains."""
+    divergence: float | None = None
+    """Of a ratio: the estimate of the KL divergence between the old and the new policy."""

@@ -1,0 +1,127 @@
+"""Where a NaN or an Inf that reached the loss or the gradient was made."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from whygrad.trace.graph import Graph, Op
+from whygrad.trace.ledger import Backward
+from whygrad.trace.trace import Trace
+
+LOGARITHMS = frozenset({"log", "log2", "log10", "log1p", "logit", "xlogy", "atanh", "lgamma"})
+ON_PURPOSE = frozenset(
+    {"masked_fill", "masked_fill_", "full", "full_like", "where", "tensor", "as_tensor", "input", "new_full", "fill_"}
+    | {"__setitem__", "triu", "tril", "Tensor", "from_numpy", "index_fill", "index_fill_"}
+)
+"""Operations that put a chosen value somewhere: minus infinity for what is masked out."""
+PRODUCTS = frozenset({"mul", "__rmul__", "mul_", "__imul__", "nansum"})
+QUOTIENTS = frozenset({"div", "true_divide", "__truediv__", "__rtruediv__", "div_", "mean", "nanmean"})
+
+
+@dataclass(slots=True)
+class Origin:
+    """The first value that was not finite, and what it did."""
+
+    backward: Backward
+    op: Op
+    kind: str
+    """`log`, `mask` or `other`."""
+    special: str
+    """`nan`, `inf`, or `gradient` when the loss is finite and only its gradient is not."""
+    cause: Op | None = None
+    """An infinite operand that was put there on purpose, or overflowed, before."""
+
+
+def origins(trace: Trace) -> list[Origin]:
+    return trace.once("origins", lambda: _find(trace))
+
+
+def _find(trace: Trace) -> list[Origin]:
+    """The first backward that went wrong: what follows are its consequences."""
+    for backward in trace.rooted:
+        assert backward.root is not None
+        wrong_loss = backward.value is not None and not math.isfinite(backward.value)
+        wrong_gradient = any(not math.isfinite(size) for size in backward.largest.values())
+        if not wrong_loss and not wrong_gradient:
+            continue
+        found = _forward(trace.graph, backward) if wrong_loss else _backward(trace.graph, backward)
+        return [found] if found is not None else []
+    return []
+
+
+def _special(op: Op) -> str:
+    return op.facts.special if op.facts is not None else ""
+
+
+def _forward(graph: Graph, backward: Backward) -> Origin | None:
+    """From the loss down along values of the same kind to where the first of them was made."""
+    assert backward.root is not None
+    wanted = "nan" if backward.value is not None and math.isnan(backward.value) else "inf"
+    reached, stack = {backward.root}, [backward.root]
+    while stack:
+        for _, behind in graph.operands(graph[stack.pop()]):
+            if behind.id not in reached and _special(behind) == wanted:
+                reached.add(behind.id)
+                stack.append(behind.id)
+    first = graph[min(reached)]
+    if first.id == backward.root and _special(first) != wanted:
+        return None
+    if wanted == "inf":
+        return Origin(backward, first, "log" if first.name in LOGARITHMS else "other", wanted)
+    return _nan(graph, backward, first)
+
+
+def _nan(graph: Graph, backward: Backward, op: Op) -> Origin:
+    infinite = [behind for _, behind in graph.operands(op) if _special(behind) == "inf"]
+    cause = _maker(graph, infinite[0]) if infinite else None
+    if _masks(graph, op):
+        return Origin(backward, op, "mask", "nan", cause)
+    if cause is not None and cause.name in LOGARITHMS:
+        return Origin(backward, cause, "log", "inf")
+    if op.name in LOGARITHMS:
+        return Origin(backward, op, "log", "nan", cause)
+    deliberate = cause is None or cause.name in ON_PURPOSE
+    return Origin(
+        backward, op if deliberate or cause is None else cause, "other", "nan" if deliberate else "inf", cause
+    )
+
+
+def _maker(graph: Graph, op: Op) -> Op:
+    """Where an infinite value was made."""
+    while True:
+        behind = [found for _, found in graph.operands(op) if _special(found) == "inf"]
+        if not behind:
+            return op
+        op = behind[0]
+
+
+def _masks(graph: Graph, op: Op) -> bool:
+    """Nothing was left to average, or something infinite was multiplied by a zero of a mask."""
+    if op.facts is not None and op.facts.empty:
+        return True
+    operands = [found for _, found in graph.operands(op)]
+    if op.name in PRODUCTS:
+        return any(_is_mask(graph, found) for found in operands)
+    return op.name in QUOTIENTS and len(operands) > 1 and _is_mask(graph, operands[1])
+
+
+def _is_mask(graph: Graph, op: Op, depth: int = 0) -> bool:
+    """Zeros and ones, or their sum."""
+    if op.dtype == "bool" or (op.facts is not None and op.facts.mask):
+        return True
+    through = op.name in ("sum", "float", "to", "count_nonzero", "mean", "double", "half", "bfloat16", "type_as")
+    through = through or op.name in ("unsqueeze", "expand", "expand_as", "view", "reshape", "__getitem__", "squeeze")
+    first = next((found for _, found in graph.operands(op)), None)
+    return through and depth < 6 and first is not None and _is_mask(graph, first, depth + 1)
+
+
+def _backward(graph: Graph, backward: Backward) -> Origin | None:
+    """The loss is finite: an operation on the way was infinite and then hidden, or has no finite derivative there."""
+    assert backward.root is not None
+    suspects = [op for n in sorted(graph.carriers(backward.root)) if (op := graph[n]).facts is not None]
+    for op in suspects:
+        assert op.facts is not None
+        if op.facts.special or op.facts.singular:
+            return Origin(backward, op, "log" if op.name in LOGARITHMS else "other", "gradient")
+    return None

@@ -1,0 +1,64 @@
+"""Outputs of networks that are cut off at zero and then used as something that must go below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from whygrad.trace.anatomy import SHAPING, behind_shaping, head, layer
+from whygrad.trace.errors import errors
+from whygrad.trace.graph import Graph, Op
+from whygrad.trace.losses import latest
+from whygrad.trace.trace import Trace
+
+RECTIFIERS = frozenset({"relu", "relu_", "clamp_min", "threshold"})
+NORMALISING = frozenset({"softmax", "log_softmax", "cross_entropy", "logsumexp", "gumbel_softmax"})
+PICKING = SHAPING | {"gather", "take_along_dim", "index_select", "mean", "sum"}
+MANY = 0.3
+"""Share of zeros from which a rectified value counts as held down."""
+
+
+@dataclass(slots=True)
+class Rectified:
+    op: Op
+    user: Op
+    """The operation that takes it for logits, a value or a log standard deviation."""
+    use: str
+
+
+def rectified(trace: Trace) -> Iterator[Rectified]:
+    graph = trace.graph
+    for backward in latest(trace):
+        assert backward.root is not None
+        for op in head(graph, backward.root):
+            found = _through(graph, op.inputs[0].op) if op.inputs else None
+            if op.name in NORMALISING and found is not None and _rectifies(graph, found):
+                yield Rectified(found, op, "logits")
+            elif op.name == "exp" and found is not None and _rectifies(graph, found):
+                yield Rectified(found, op, "log-std")
+        for error in errors(graph, backward.root):
+            yield from _values(graph, error.op, [s.op for s in error.prediction], [s.op for s in error.target])
+
+
+def _values(graph: Graph, error: Op, prediction: list[int], target: list[int]) -> Iterator[Rectified]:
+    cut = [found for n in prediction if (found := _through(graph, n)) is not None and _rectifies(graph, found)]
+    other = [found for n in target if (found := _through(graph, n)) is not None and found.name in RECTIFIERS]
+    for found in cut if not other else ():
+        if found.facts is not None and (found.facts.killed or 0.0) >= MANY:
+            yield Rectified(found, error, "value")
+
+
+def _through(graph: Graph, start: int) -> Op | None:
+    op = graph.ops.get(start)
+    while op is not None and op.name in PICKING and op.name not in RECTIFIERS:
+        values = [i.op for i in op.inputs if not i.selector]
+        op = graph.ops.get(values[0]) if values else None
+    return op
+
+
+def _rectifies(graph: Graph, op: Op) -> bool:
+    """A ReLU whose argument is what a layer gave, untouched."""
+    if op.name not in RECTIFIERS or not op.inputs:
+        return False
+    below = behind_shaping(graph, op.inputs[0].op)
+    return below is not None and layer(graph, below) and below.name != "layer_norm"
