@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from whygrad.about import __version__
-from whygrad.cli import explain, plot, report, rules, run
+from whygrad.cli import explain, plot, report, rules, run, top
 
 EPILOG = """\
 exit status:
@@ -15,17 +15,17 @@ exit status:
 
 
 def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(
+    whole = argparse.ArgumentParser(
         prog="whygrad",
         description="Why is my gradient missing? Runs a training script and names the line that cut it.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    top.add_argument("--version", action="version", version=f"whygrad {__version__}")
-    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (run, report, plot, explain, rules):
+    whole.add_argument("--version", action="version", version=f"whygrad {__version__}")
+    commands = whole.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for module in (run, report, plot, top, explain, rules):
         module.add(commands)
-    return top
+    return whole
 
 
 def main(argv: list[str] | None = None) -> int:

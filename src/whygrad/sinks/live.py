@@ -33,16 +33,22 @@ class Live:
         self._earlier: tuple[int, float] | None = None
         self._pace: float | None = None
         self._rows: dict[str, dict[str, Any]] = {}
+        self._clips: dict[str, list[int]] = {}
+        """By layer: samples that were clipped, and samples in which that was to be seen."""
 
     def write(self, record: Record) -> None:
         for layer in record.layers():
+            clips = self._clips.setdefault(layer.name, [0, 0])
+            if layer.was_clipped is not None:
+                clips[0] += layer.was_clipped
+                clips[1] += 1
             self._rows[layer.name] = {
                 "layer": layer.name,
                 "module": next(p.module for p in record.parameters if p.layer == layer.name),
                 "raw": finite(layer.raw.norm) if layer.raw is not None else None,
                 "clipped": finite(layer.clipped.norm) if layer.clipped is not None else None,
                 "ratio": finite(layer.ratio),
-                "optimizer": record.optimizer,
+                "clip_rate": clips[0] / clips[1] if clips[1] else None,
             }
         now = self._clock()
         if now - self._last < LEAST_GAP:
@@ -64,7 +70,6 @@ class Live:
             "update": record.update,
             "seconds": record.seconds,
             "updates_per_second": self._pace,
-            "clip_rate": self._summary.clip_rate,
             "losses": {name: finite(value) for name, value in record.losses.items()},
             "layers": list(self._rows.values()),
         }

@@ -86,6 +86,10 @@ class LayerSample:
     clipped: Gradient | None
     ratio: float | None
 
+    @property
+    def was_clipped(self) -> bool | None:
+        return _clipped([(self.raw, self.clipped)])
+
 
 @dataclass(slots=True)
 class Record:
@@ -115,10 +119,7 @@ class Record:
     @property
     def was_clipped(self) -> bool | None:
         """Whether any gradient was made smaller between backward and step; None when only one was seen."""
-        pairs = [(p.raw, p.clipped) for p in self.parameters if p.raw is not None and p.clipped is not None]
-        if not pairs:
-            return None
-        return any(after.norm < before.norm * (1 - CLIPPED) for before, after in pairs)
+        return _clipped([(p.raw, p.clipped) for p in self.parameters])
 
     def layers(self) -> list[LayerSample]:
         """In the order in which the optimizer holds them, which is the order of depth in nearly every network."""
@@ -151,6 +152,11 @@ class Record:
             "parameters": [_parameter(p) for p in self.parameters],
             "layers": [_layer(layer) for layer in self.layers()],
         }
+
+
+def _clipped(pairs: list[tuple[Gradient | None, Gradient | None]]) -> bool | None:
+    seen = [(raw, clipped) for raw, clipped in pairs if raw is not None and clipped is not None]
+    return any(clipped.norm < raw.norm * (1 - CLIPPED) for raw, clipped in seen) if seen else None
 
 
 def _parameter(parameter: ParameterSample) -> dict[str, Any]:
