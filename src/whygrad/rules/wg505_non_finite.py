@@ -42,6 +42,7 @@ from collections.abc import Iterator
 from whygrad import numbers
 from whygrad.finding import Finding
 from whygrad.trace import Trace
+from whygrad.trace.magnitudes import exploding
 from whygrad.trace.nonfinite import origins
 
 CODE = "WG505"
@@ -55,8 +56,9 @@ FIXES = {
 
 
 def check(trace: Trace) -> Iterator[Finding]:
+    exploded = {found.backwards[-1].site for found in exploding(trace)}
     for origin in origins(trace):
-        if origin.kind == "other":
+        if origin.kind == "other" and origin.backward.site not in exploded:
             name = origin.op.name
             fix = next((text for key, text in FIXES.items() if key in name), "keep its operands inside the valid range")
             yield numbers.finding(trace, origin, CODE, NAME, _why(origin.special, name), fix)

@@ -1,0 +1,72 @@
+"""The gradient grows without bound.
+
+Each update makes the next one larger: a learning rate that is too high, targets that follow the values they train,
+rewards in the thousands, recurrence over long sequences. Clipping hides it; the run still goes nowhere.
+
+Lower the learning rate, scale rewards and targets, slow the target network down, clip.
+
+```python bad
+import torch
+
+critic = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(critic.parameters(), lr=2.0)
+for _ in range(64):
+    obs, target = torch.randn(8, 4), torch.randn(8)
+    loss = (critic(obs).squeeze(-1) - target).pow(2).mean()  # WG504
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+```
+
+```python good
+import torch
+
+critic = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(critic.parameters(), lr=0.02)
+for _ in range(64):
+    obs, target = torch.randn(8, 4), torch.randn(8)
+    loss = (critic(obs).squeeze(-1) - target).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whygrad import wording
+from whygrad.finding import Finding
+from whygrad.trace import Trace
+from whygrad.trace.magnitudes import Exploding, exploding
+
+CODE = "WG504"
+NAME = "exploding-gradient"
+
+
+def check(trace: Trace) -> Iterator[Finding]:
+    for found in exploding(trace):
+        yield _finding(trace, found)
+
+
+def _finding(trace: Trace, found: Exploding) -> Finding:
+    group, sizes, start = found.backwards, found.sizes, found.start
+    last = group[-1]
+    who = wording.whom(trace, last.deposits)
+    steps = ", ".join(f"{s:.1e} at {b.update + 1}" for s, b in list(zip(sizes, group, strict=True))[-3:])
+    return Finding(
+        CODE,
+        NAME,
+        "error",
+        f"{who} {wording.verb(trace, last.deposits, 'is', 'are')} thrown about: the gradient of {last.name} has grown "
+        f"{sizes[-1] / start:.0e} times since the start",
+        last.made or last.site,
+        f"largest gradient {start:.1e} in the first updates, {sizes[-1]:.1e} now",
+        [],
+        "each update makes the next gradient larger; the run diverges, whether or not a clip hides it.",
+        f"largest gradient by update: {steps}",
+        "lower the learning rate, scale rewards and targets, or let the target network follow more slowly",
+        parameters=trace.names(last.deposits),
+        evidence={"first": start, "last": sizes[-1], "update": last.update + 1},
+    )

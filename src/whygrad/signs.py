@@ -1,0 +1,121 @@
+"""Terms that push a policy the wrong way: the graph gives the sign, the user's names the meaning of the weight."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from whygrad.source import expressions
+from whygrad.trace import Backward, Op, Trace
+from whygrad.trace.anatomy import PRODUCTS, head, score_like
+from whygrad.trace.graph import Graph
+from whygrad.trace.losses import latest
+from whygrad.trace.ratios import ratios
+from whygrad.trace.signs import signed
+
+GAINS = re.compile(r"adv|return|reward|gae|\bret(s|urns)?\b|score|gain|(^|_)G(_|$)|(^|[^a-z])rtg", re.IGNORECASE)
+COSTS = re.compile(r"cost|regret|penal|dist(ance)?s?\b|loss|energy|error|neg|violat|danger", re.IGNORECASE)
+ENTROPY = re.compile(r"entropy|(^|[^a-z])ent([^a-z]|$)", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Wrong:
+    backward: Backward
+    op: Op
+    how: str
+    """`score`, `extreme` or `entropy`."""
+    evidence: str
+
+
+def wrong_signs(trace: Trace) -> Iterator[Wrong]:
+    for backward in latest(trace):
+        if backward.root is None or backward.how != "backward" or _maximised(trace, backward):
+            continue
+        surrogates = {r.op.id for r in ratios(trace) if r.backward.id == backward.id}
+        for op, sign in signed(trace.graph, backward.root):
+            yield from _extreme(trace.graph, backward, op, sign, surrogates)
+            yield from _score(trace.graph, backward, op, sign, surrogates)
+            yield from _entropy(backward, op, sign)
+
+
+def _maximised(trace: Trace, backward: Backward) -> bool:
+    """An optimizer that climbs, a negative rate, or gradients changed by hand: the sign is turned elsewhere."""
+    users = {s.optimizer for s in trace.steps if any(backward.id in ids for ids in s.consumed.values())}
+    optimizers = [o for o in trace.optimizers if o.id in users]
+    by_hand = any(c.how == "hand" and c.parameters & backward.deposits for c in trace.clips)
+    assigned = any(s.assigned for s in trace.steps if s.optimizer in users)
+    turned = any(o.maximizes or any(rate < 0 for rate in o.rates) for o in optimizers)
+    return not optimizers or turned or by_hand or assigned
+
+
+def _score(graph: Graph, backward: Backward, op: Op, sign: int, surrogates: set[int]) -> Iterator[Wrong]:
+    """A log-probability (or ratio) times a weight, with a plus."""
+    if sign < 0 or op.name not in PRODUCTS:
+        return
+    values = [i for i in op.inputs if not i.selector]
+    carrying = [i for i in values if op.passes(i)]
+    weights = [i for i in values if not i.carries]
+    if len(carrying) != 1 or len(weights) != 1 or not _policy(graph, carrying[0].op, surrogates):
+        return
+    named = _meaning(graph, op, weights[0].op)
+    if named:
+        yield Wrong(backward, op, "score", f"the weight is called `{named}`")
+
+
+def _policy(graph: Graph, number: int, surrogates: set[int]) -> bool:
+    """A log-probability itself, not its negative and no loss made of it."""
+    op = graph.ops.get(number)
+    while op is not None and op.name in ("squeeze", "unsqueeze", "view", "reshape", "sum", "stack", "cat", "clone"):
+        op = graph.ops.get(op.inputs[0].op) if op.inputs else None
+    if op is None or op.name in ("neg", "__neg__", "cross_entropy", "nll_loss", "binary_cross_entropy_with_logits"):
+        return False
+    return op.id in surrogates or (
+        score_like(graph, op.id) and op.name in ("gather", "log_softmax", "sub", "__getitem__")
+    )
+
+
+def _meaning(graph: Graph, op: Op, weight: int) -> str:
+    """The name of the weight, where it speaks of something to be gained."""
+    site = graph[weight].site if weight in graph.ops else None
+    names = [n for n in (*_operands(op), expressions.name(site)) if n]
+    said = " ".join(names)
+    if not names or COSTS.search(said) or "-" in said.replace("->", ""):
+        return ""
+    return next((n for n in names if GAINS.search(n)), "")
+
+
+def _operands(op: Op) -> list[str]:
+    if op.site is None:
+        return []
+    written = [expressions.operand(op.site, index) for index in (0, 1)]
+    return [w for w in written if w and not re.search(r"log|ratio|prob", w, re.IGNORECASE)]
+
+
+def _extreme(graph: Graph, backward: Backward, op: Op, sign: int, surrogates: set[int]) -> Iterator[Wrong]:
+    """`-max(surrogate, clipped)` or `min(-surrogate, -clipped)`."""
+    if op.name not in ("min", "max", "minimum", "maximum") or len(op.inputs) != 2:
+        return
+    sides = [list(head(graph, i.op)) for i in op.inputs]
+    if not all(any(o.id in surrogates for o in side) for side in sides):
+        return
+    limited = [
+        any(o.name in ("clamp", "clip") and any(i.op in surrogates for i in o.inputs) for o in side) for side in sides
+    ]
+    if limited[0] == limited[1]:
+        return
+    smallest = op.name in ("min", "minimum")
+    if smallest == (sign > 0):
+        yield Wrong(
+            backward, op, "extreme", f"{'minimum' if smallest else 'maximum'} of the plain and the clipped term"
+        )
+
+
+def _entropy(backward: Backward, op: Op, sign: int) -> Iterator[Wrong]:
+    """An entropy, by its name and its make, that the loss adds."""
+    written = expressions.text(op.site)
+    called = expressions.name(op.site)
+    if sign < 0 or not ENTROPY.search(called or "") or COSTS.search(called or "") or not op.inputs:
+        return
+    if "entropy(" in written and op.requires_grad:
+        yield Wrong(backward, op, "entropy", f"`{called}` is added to the loss")

@@ -1,0 +1,62 @@
+"""Which way a loss pushes: the sign with which a value enters it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whygrad.trace.anatomy import PRODUCTS, SHAPING
+from whygrad.trace.graph import Graph, Op
+from whygrad.trace.terms import JOINS
+
+PASSING = (SHAPING - {"clamp", "clip"}) | {
+    "mean",
+    "sum",
+    "nanmean",
+    "nansum",
+    "clone",
+    "add",
+    "__radd__",
+    "__iadd__",
+    "add_",
+}
+NEGATING = frozenset({"neg", "__neg__"})
+QUOTIENTS = frozenset({"div", "true_divide", "__truediv__", "div_"})
+
+
+def signed(graph: Graph, root: int) -> Iterator[tuple[Op, int]]:
+    """Operations behind a loss that gradient reaches through plain sums, means and scalings, each with its sign."""
+    stack, seen = [(root, 1)], {root}
+    while stack:
+        number, sign = stack.pop()
+        op = graph.ops.get(number)
+        if op is None:
+            continue
+        yield op, sign
+        for operand, following in _through(graph, op, sign):
+            if operand not in seen:
+                seen.add(operand)
+                stack.append((operand, following))
+
+
+def _through(graph: Graph, op: Op, sign: int) -> list[tuple[int, int]]:
+    values = [i for i in op.inputs if not i.selector]
+    carrying = [i for i in values if op.passes(i)]
+    if op.name in NEGATING:
+        return [(i.op, -sign) for i in carrying]
+    if op.name in ("sub", "__isub__", "sub_"):
+        return [(i.op, sign if i is values[0] else -sign) for i in carrying]
+    if op.name in ("rsub", "__rsub__"):
+        return [(i.op, -sign if i is values[0] else sign) for i in carrying]
+    if op.name in PASSING or op.name in JOINS:
+        return [(i.op, sign) for i in carrying]
+    scaled = op.name in PRODUCTS or op.name in QUOTIENTS
+    if scaled and len(carrying) == 1 and (len(values) == 1 or _constant(graph, op, carrying[0].op)):
+        number = op.scalar if op.scalar is not None else 1.0
+        return [(carrying[0].op, sign if number > 0 else -sign)] if number else []
+    return []
+
+
+def _constant(graph: Graph, op: Op, carrying: int) -> bool:
+    """The other factor is a coefficient: one number."""
+    others = [graph.ops.get(i.op) for i in op.inputs if i.op != carrying]
+    return all(other is not None and other.shape in ((), (1,)) and other.parameter is None for other in others)
