@@ -171,7 +171,7 @@ def test_the_cost_stays_within_the_share(cost: float, update: float) -> None:
     assert budget.spent <= 0.02 * budget.elapsed + cost
     assert all(gap >= cost / 0.02 for gap in gaps)
     assert all(gap >= LEAST_GAP for gap in gaps[EARLY:])
-    assert len(taken) >= 0.5 * 150.0 / max(LEAST_GAP, cost / 0.02, update)
+    assert len(taken) >= 0.4 * 150.0 / max(LEAST_GAP, cost / 0.01, update)
 
 
 def test_a_pause_is_not_followed_by_a_burst() -> None:
@@ -187,7 +187,7 @@ def test_a_pause_is_not_followed_by_a_burst() -> None:
         clock.now += 0.1
     budget.settle(turn, 1)
     assert not budget.due(turn)
-    assert turn.at == pytest.approx(clock.now + 5.0)
+    assert turn.at == pytest.approx(clock.now + 10.0)
 
 
 def test_several_optimizers_share_and_late_costs_count() -> None:
@@ -195,9 +195,9 @@ def test_several_optimizers_share_and_late_costs_count() -> None:
     budget, turn = Budget(0.02, clock), Turn()
     budget.charge(turn, 0.01)
     budget.settle(turn, 3)
-    assert turn.at == pytest.approx(101.5)
+    assert turn.at == pytest.approx(103.0)
     budget.late(turn, 0.002, 3)
-    assert turn.at == pytest.approx(101.8)
+    assert turn.at == pytest.approx(103.6)
     assert budget.spent == pytest.approx(0.012)
 
 

@@ -15,7 +15,7 @@ CLIPPED = 1e-4
 
 @dataclass(slots=True)
 class Gradient:
-    """One gradient, or those of a layer together, at one moment."""
+    """One gradient, or those of a layer together (without a histogram: its parameters' add up), at one moment."""
 
     norm: float
     largest: float
@@ -32,7 +32,7 @@ class Gradient:
         if not several:
             return None
         size = sum(p.size for p in several)
-        whole = cls(
+        return cls(
             math.hypot(*(p.norm for p in several)),
             # The built-in max drops a NaN that does not come first.
             math.nan if any(math.isnan(p.largest) for p in several) else max(p.largest for p in several),
@@ -40,9 +40,6 @@ class Gradient:
             sum(p.nonfinite * p.size for p in several) / max(size, 1),
             size,
         )
-        for part in several:
-            whole.histogram.merge(part.histogram)
-        return whole
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -172,7 +169,6 @@ def _parameter(parameter: ParameterSample) -> dict[str, Any]:
 
 
 def _layer(layer: LayerSample) -> dict[str, Any]:
-    """Without histograms: those of its parameters add up to it."""
     out: dict[str, Any] = {"name": layer.name, "update_ratio": finite(layer.ratio)}
     for name, gradient in (("raw", layer.raw), ("clipped", layer.clipped)):
         data = gradient.to_json() if gradient is not None else None

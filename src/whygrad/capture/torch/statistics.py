@@ -21,7 +21,6 @@ WIDTH = 1025
 ZERO = 1024
 EXTREME = 1e-15
 """Squares of values below this, or above its inverse, may leave the range of float32."""
-_FIRST = 2 * (127 + LOWEST)
 
 
 @dataclass(slots=True)
@@ -117,17 +116,21 @@ def decode_norms(read: Tensor) -> list[float]:
 def decoded(codes: dict[int, int], nonfinite: bool) -> Histogram:
     """From the first bits of floats to bins."""
     histogram = Histogram()
+    counts = histogram.counts
     for code, count in codes.items():
         if code == ZERO:
             histogram.zeros = count
-            continue
-        if code in _NONFINITE and nonfinite:
+        elif nonfinite and code in _NONFINITE:
             histogram.nonfinite += count
-            continue
-        place = min(max((code & 0x1FF) - _FIRST, 0), BINS - 1) + 1
-        place = -place if code & 0x200 else place
-        histogram.counts[place] = histogram.counts.get(place, 0) + count
+        else:
+            place = _PLACES[code]
+            counts[place] = counts.get(place, 0) + count
     return histogram
+
+
+def _place(code: int) -> int:
+    place = min(max((code & 0x1FF) - 2 * (127 + LOWEST), 0), BINS - 1) + 1
+    return -place if code & 0x200 else place
 
 
 def _used(counts: Tensor, tensors: int) -> list[dict[int, int]]:
@@ -139,6 +142,7 @@ def _used(counts: Tensor, tensors: int) -> list[dict[int, int]]:
     return out
 
 
+_PLACES = [_place(code) for code in range(ZERO)]
 _NONFINITE = (0x1FE, 0x1FF, 0x3FE, 0x3FF)
 
 
