@@ -39,7 +39,7 @@ HOOKS = """recording:Recorder.record recording:Recorder.node_of recording:Record
     parameters:Parameters.register window:Window.backward window:Window.step window:Window.should_close
     sampling:Sampling.before_step sampling:Sampling.after_step sampling:Sampling.deposited sampling:Sampling.finish
     statistics:measure_here statistics:values measurement:Marks.stand moving:Moving.after draft:Draft.finish
-    scaling:Scaling.standing budget:Budget.due budget:Budget.settle""".split()
+    scaling:Scaling.standing sampling:signals budget:Budget.due budget:Budget.settle""".split()
 
 
 @pytest.fixture(autouse=True)

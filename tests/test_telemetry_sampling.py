@@ -277,6 +277,29 @@ def test_a_user_of_a_dispatch_mode_does_not_see_us() -> None:
     assert found == [plain]
 
 
+def test_signals_are_recognised_by_their_usual_names() -> None:
+    def learn() -> None:
+        policy = nn.Linear(3, 2)
+        optimizer = torch.optim.SGD(policy.parameters(), lr=0.1)
+        approx_kl = 0.25
+        for _ in range(3):
+            ratio = policy(torch.ones(4, 3)).exp()
+            advantages = torch.tensor([1.0, -1.0, 3.0, 1.0])
+            td_error = torch.tensor([-1.0, 3.0])
+            returns = [1, 2]
+            loss = -(ratio.mean(1) * advantages).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            expected.append(float(ratio.mean()))
+            optimizer.step()
+        assert (approx_kl, len(td_error), len(returns)) == (0.25, 2, 2)
+
+    expected: list[float] = []
+    records = watched(learn)
+    assert [r.signals.pop("ratio") for r in records] == pytest.approx(expected[1:])
+    assert [r.signals for r in records] == [{"approx_kl": 0.25, "advantage": 1.0, "td_error": 2.0}] * 2
+
+
 def test_nothing_is_sampled_without_a_budget() -> None:
     _, run = loop(CLIPS[0])
     assert watched(run, share=0.0) == []

@@ -31,7 +31,9 @@ class Draft:
     moving: Moving | None = None
     moved: list[tuple[list[int], int]] = field(default_factory=list)
     losses: dict[str, Tensor] = field(default_factory=dict)
-    placed: dict[str, int] = field(default_factory=dict)
+    signals: dict[str, Tensor] = field(default_factory=dict)
+    placed: list[dict[str, int]] = field(default_factory=list)
+    """Where in the parcel losses and signals are."""
     rates: list[float | None] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     update: int = 0
@@ -42,7 +44,8 @@ class Draft:
         """The step is over: send everything on its way."""
         if self.moving is not None:
             self.moved, self.moving = self.moving.after(self.parcel), None
-        self.placed = {name: self.parcel.add(loss) for name, loss in self.losses.items()}
+        for values in (self.losses, self.signals):
+            self.placed.append({name: self.parcel.add(value) for name, value in values.items()})
         self.parcel.send()
 
 
@@ -54,7 +57,9 @@ def written(draft: Draft, optimizer: str, tensors: list[tuple[Known, Tensor]]) -
     clipped = _clipped(draft, raw)
     moved = ratios(draft.moved, parcel)
     record = Record(draft.update, draft.seconds, optimizer, scale=scale if scale != 1.0 else None)
-    record.losses = {name: float(parcel.take(place)) for name, place in draft.placed.items()}
+    record.losses, record.signals = (
+        {name: float(parcel.take(place)) for name, place in places.items()} for places in draft.placed
+    )
     record.notes = list(draft.notes)
     for measurement in (draft.raw, draft.clipped):
         if measurement is not None:

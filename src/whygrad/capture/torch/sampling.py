@@ -16,6 +16,7 @@ from whygrad.capture.torch.measurement import Marks, Measurement
 from whygrad.capture.torch.moving import Moving
 from whygrad.capture.torch.protocol import Held
 from whygrad.capture.torch.scaling import Scaling
+from whygrad.capture.torch.signals import signals
 from whygrad.capture.torch.transfer import Parcel
 from whygrad.source import expressions
 from whygrad.telemetry.record import Record
@@ -120,6 +121,7 @@ class Sampling:
         draft.update = self.capture.protocol.updates
         draft.seconds = self.budget.elapsed
         draft.rates = _rates(optimizer)
+        draft.signals = signals(frame)
         draft.moving = Moving(state.held.tensors, wanted=closure)
         state.stepping = draft
         self._name(state.held, frame)
