@@ -7,16 +7,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from whygrad.source import expressions
-from whygrad.trace import Backward, Op, Trace
-from whygrad.trace.anatomy import PRODUCTS, head, score_like
+from whygrad.trace import Backward, Op, Site, Trace
+from whygrad.trace.anatomy import PRODUCTS, behind_shaping, head, score_like
 from whygrad.trace.graph import Graph
 from whygrad.trace.losses import latest
 from whygrad.trace.ratios import ratios
 from whygrad.trace.signs import signed
+from whygrad.trace.terms import SUMS
 
-GAINS = re.compile(r"adv|return|reward|gae|\bret(s|urns)?\b|score|gain|(^|_)G(_|$)|(^|[^a-z])rtg", re.IGNORECASE)
+GAINS = re.compile(r"adv|return|reward|gae|\bret(s|urns)?\b|\br\b|score|gain|(^|_)G(_|$)|(^|[^a-z])rtg", re.IGNORECASE)
 COSTS = re.compile(r"cost|regret|penal|dist(ance)?s?\b|loss|energy|error|neg|violat|danger", re.IGNORECASE)
-ENTROPY = re.compile(r"entropy|(^|[^a-z])ent([^a-z]|$)", re.IGNORECASE)
+WEIGHING = PRODUCTS | {"einsum", "dot", "vdot", "inner", "matmul", "__matmul__", "mv"}
+MOST = 40
+CALLED = re.compile(r"\.entropy\(\)$")
 
 
 @dataclass(slots=True)
@@ -26,6 +29,7 @@ class Wrong:
     how: str
     """`score`, `extreme` or `entropy`."""
     evidence: str
+    site: Site | None = None
 
 
 def wrong_signs(trace: Trace) -> Iterator[Wrong]:
@@ -33,10 +37,13 @@ def wrong_signs(trace: Trace) -> Iterator[Wrong]:
         if backward.root is None or backward.how != "backward" or _maximised(trace, backward):
             continue
         surrogates = {r.op.id for r in ratios(trace) if r.backward.id == backward.id}
+        met: set[object] = set()
         for op, sign in signed(trace.graph, backward.root):
+            outermost = op.site not in met  # Below it the same expression goes on with signs of its own.
+            met.add(op.site)
             yield from _extreme(trace.graph, backward, op, sign, surrogates)
             yield from _score(trace.graph, backward, op, sign, surrogates)
-            yield from _entropy(backward, op, sign)
+            yield from _entropy(trace.graph, backward, op, sign, outermost)
 
 
 def _maximised(trace: Trace, backward: Backward) -> bool:
@@ -51,7 +58,7 @@ def _maximised(trace: Trace, backward: Backward) -> bool:
 
 def _score(graph: Graph, backward: Backward, op: Op, sign: int, surrogates: set[int]) -> Iterator[Wrong]:
     """A log-probability (or ratio) times a weight, with a plus."""
-    if sign < 0 or op.name not in PRODUCTS:
+    if sign < 0 or op.name not in WEIGHING:
         return
     values = [i for i in op.inputs if not i.selector]
     carrying = [i for i in values if op.passes(i)]
@@ -77,12 +84,25 @@ def _policy(graph: Graph, number: int, surrogates: set[int]) -> bool:
 
 def _meaning(graph: Graph, op: Op, weight: int) -> str:
     """The name of the weight, where it speaks of something to be gained."""
-    site = graph[weight].site if weight in graph.ops else None
-    names = [n for n in (*_operands(op), expressions.name(site)) if n]
-    said = " ".join(names)
-    if not names or COSTS.search(said) or "-" in said.replace("->", ""):
+    names = [n for n in (*_operands(op), *_called(graph, weight)) if n]
+    if any(COSTS.search(name) for name in names):
         return ""
     return next((n for n in names if GAINS.search(n)), "")
+
+
+def _called(graph: Graph, start: int) -> list[str]:
+    """Names that what a weight is made of goes by, nearest first."""
+    out: list[str] = []
+    stack, seen = [start], {start}
+    while stack and len(seen) < MOST:
+        op = graph.ops.get(stack.pop(0))
+        if op is None or op.layer:
+            continue
+        out += [expressions.name(op.site), *(expressions.targets(op.site) if op.site is not None else [])]
+        fresh = [i.op for i in op.inputs if i.op not in seen and not i.selector]
+        seen.update(fresh)
+        stack.extend(fresh)
+    return out
 
 
 def _operands(op: Op) -> list[str]:
@@ -111,11 +131,48 @@ def _extreme(graph: Graph, backward: Backward, op: Op, sign: int, surrogates: se
         )
 
 
-def _entropy(backward: Backward, op: Op, sign: int) -> Iterator[Wrong]:
-    """An entropy, by its name and its make, that the loss adds."""
-    written = expressions.text(op.site)
-    called = expressions.name(op.site)
-    if sign < 0 or not ENTROPY.search(called or "") or COSTS.search(called or "") or not op.inputs:
-        return
-    if "entropy(" in written and op.requires_grad:
-        yield Wrong(backward, op, "entropy", f"`{called}` is added to the loss")
+def _entropy(graph: Graph, backward: Backward, op: Op, sign: int, outermost: bool) -> Iterator[Wrong]:
+    """The entropy of a policy, added to the loss: by its call, or as a sum of p log p with a minus."""
+    called = outermost and sign > 0 and op.requires_grad and CALLED.search(expressions.text(op.site))
+    if called or (sign < 0 and _p_log_p(graph, op)):
+        site = _summand(graph, backward.root or 0, op)
+        yield Wrong(backward, op, "entropy", f"{expressions.text(site) or 'the entropy'} is added to the loss", site)
+
+
+def _p_log_p(graph: Graph, op: Op) -> bool:
+    if op.name not in PRODUCTS or len(op.inputs) != 2 or not all(op.passes(i) for i in op.inputs):
+        return False
+    sides = [behind_shaping(graph, i.op) for i in op.inputs]
+    logs = [s for s in sides if s is not None and _is_log(graph, s)]
+    chances = [s for s in sides if s is not None and s.name in ("softmax", "exp", "_softmax")]
+    return len(logs) == 1 and len(chances) == 1
+
+
+def _is_log(graph: Graph, op: Op) -> bool:
+    if op.name in ("log_softmax", "log"):
+        return True
+    return op.name == "sub" and any(found.name == "logsumexp" for _, found in graph.operands(op))
+
+
+def _summand(graph: Graph, root: int, wanted: Op) -> Site | None:
+    """The part of the whole sum that a value is in, as written there."""
+    op = graph[root]
+    while op.name in SUMS or op.name in ("mean", "sum"):
+        inside = [i.op for i in op.inputs if i.op in graph.ops and _holds(graph, i.op, wanted.id)]
+        if not inside or inside[0] == wanted.id:
+            break
+        op = graph[inside[0]]
+    return op.site or wanted.site
+
+
+def _holds(graph: Graph, root: int, wanted: int) -> bool:
+    stack, seen = [root], {root}
+    while stack:
+        number = stack.pop()
+        if number == wanted:
+            return True
+        op = graph.ops.get(number)
+        fresh = [i.op for i in op.inputs if i.op not in seen and i.op >= wanted] if op is not None else []
+        seen.update(fresh)
+        stack.extend(fresh)
+    return False

@@ -67,6 +67,7 @@ def check(trace: Trace) -> Iterator[Finding]:
             later
             for earlier, later in pairwise(known)
             if stepped_between(trace, earlier, later)
+            and not earlier.backward.deposits <= earlier.backward.zeros
             and earlier.new != later.new
             and batch(trace.graph, earlier.new) == batch(trace.graph, later.new) != frozenset()
         ]

@@ -63,16 +63,17 @@ def _over_the_batch(trace: Trace, op: Op) -> bool:
     if op.facts is None or op.facts.dim != 0 or not op.inputs:
         return False
     source = trace.graph.ops.get(op.inputs[0].op)
-    if source is None or len(source.shape) != 2 or min(source.shape) < 2:
+    rank = 3 if op.facts.implied else 2
+    if source is None or not 2 <= len(source.shape) <= rank or min(source.shape) < 2:
         return False
     made = behind_shaping(trace.graph, source.id)
-    return made is not None and layer(trace.graph, made) and made.name == "linear" and len(made.shape) == 2
+    return made is not None and layer(trace.graph, made) and made.name == "linear"
 
 
 def _finding(trace: Trace, op: Op) -> Finding:
     source = trace.graph[op.inputs[0].op]
     who = wording.whom(trace, trace.graph.made_from(op.id))
-    rows, columns = source.shape
+    rows, columns = source.shape[0], source.shape[-1]
     return Finding(
         CODE,
         NAME,
@@ -84,6 +85,6 @@ def _finding(trace: Trace, op: Op) -> Finding:
         [],
         "dimension 0 is the batch; each column sums to one over unrelated samples, and a row does not sum to one.",
         f"{op.name} over dim 0 of a network's output of shape {list(source.shape)}",
-        "use dim=-1",
+        "say dim=-1" if op.facts is not None and op.facts.implied else "use dim=-1",
         evidence={"dim": 0, "shape": list(source.shape)},
     )

@@ -57,13 +57,21 @@ def check(trace: Trace) -> Iterator[Finding]:
     for backward in reversed(trace.rooted):
         assert backward.root is not None
         for op in head(trace.graph, backward.root):
-            if op.facts is not None and op.facts.picks and op.site not in seen and _from_network(trace, op):
+            picks = op.facts is not None and op.facts.picks and op.site not in seen
+            if picks and _from_network(trace, op) and not _diagonal(trace, backward, op):
                 seen.add(op.site)
                 yield _finding(trace, backward, op)
 
 
 def _from_network(trace: Trace, op: Op) -> bool:
     return bool(op.inputs) and bool(tops(trace.graph, op.inputs[0].op))
+
+
+def _diagonal(trace: Trace, backward: Backward, op: Op) -> bool:
+    """All columns first and the diagonal of that: one value per row after all."""
+    assert backward.root is not None
+    users = [user for user in head(trace.graph, backward.root) if any(i.op == op.id for i in user.inputs)]
+    return any(user.name in ("diagonal", "diag", "einsum", "diag_embed", "trace") for user in users)
 
 
 def _finding(trace: Trace, backward: Backward, op: Op) -> Finding:

@@ -48,17 +48,17 @@ CODE = "WG409"
 NAME = "policy-sign"
 SAID = {
     "score": (
-        "makes the actions that paid off less likely",
-        "enters the loss with a plus: minimising it lowers the probability where the weight is positive",
+        ("makes the actions that paid off less likely", "make the actions that paid off less likely"),
+        "it enters the loss with a plus: minimising it lowers the probability where the weight is positive",
         "put a minus in front of it",
     ),
     "extreme": (
-        "is trained by what the clipping should have cut off",
-        "takes the wrong one of the two: the clipped surrogate is the pessimistic one",
+        ("is trained by what the clipping should have cut off", "are trained by what it should have cut off"),
+        "it takes the wrong one of the two: the clipped surrogate is the pessimistic one",
         "minimise -min(surrogate, clipped), or max of the two negated surrogates",
     ),
     "entropy": (
-        "loses its entropy: the bonus is minimised",
+        ("loses its entropy: the bonus is minimised", "lose their entropy: the bonus is minimised"),
         "the entropy enters the loss with a plus: minimising it makes the policy deterministic",
         "subtract the entropy bonus from the loss",
     ),
@@ -68,8 +68,8 @@ SAID = {
 def check(trace: Trace) -> Iterator[Finding]:
     said: set[object] = set()
     for found in wrong_signs(trace):
-        if found.op.site not in said:
-            said.add(found.op.site)
+        if (found.site or found.op.site) not in said:
+            said.add(found.site or found.op.site)
             yield _finding(trace, found)
 
 
@@ -82,11 +82,11 @@ def _finding(trace: Trace, found: Wrong) -> Finding:
         CODE,
         NAME,
         "error",
-        f"{who} {consequence}",
-        found.op.site,
+        f"{who} {wording.verb(trace, reach, *consequence)}",
+        found.site or found.op.site,
         "enters the loss with the wrong sign" if found.how != "extreme" else "the wrong one of minimum and maximum",
         labels,
-        f"{wording.code(found.op.site)} {why}.",
+        f"{why}.",
         f"followed through the traced graph of {found.backward.name}; {found.evidence}",
         fix,
         parameters=trace.names(reach),

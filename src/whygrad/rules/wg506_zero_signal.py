@@ -60,11 +60,18 @@ def check(trace: Trace) -> Iterator[Finding]:
         last = group[-1]
         if len(group) < OFTEN or any(e.op.facts is None or e.op.facts.nothing is None for e in group):
             continue
-        lost = only_through(trace.graph, last.backward.root or 0, last.op.id)
+        lost = only_through(trace.graph, last.backward.root or 0, *_zeros(trace, last))
         starved = frozenset(n for n in lost if not trace.parameter(n).moved and n in trace.holders)
-        if starved and last.op.site not in said:
-            said.add(last.op.site)
+        place = (last.op.site.file, last.op.site.line) if last.op.site is not None else None
+        if starved and place not in said:
+            said.add(place)
             yield _finding(trace, last, starved, len(group))
+
+
+def _zeros(trace: Trace, last: Evaluation) -> list[int]:
+    """All products of that loss with a weight of zeros: a surrogate has two."""
+    ops = (trace.graph[n] for n in trace.graph.carriers(last.backward.root or 0))
+    return [op.id for op in ops if _weighs(op) and op.facts is not None and op.facts.nothing is not None]
 
 
 def _weighs(op: Op) -> bool:

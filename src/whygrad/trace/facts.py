@@ -20,6 +20,8 @@ class Facts:
     units: int = 0
     dim: int | None = None
     """The dimension it works along, counted from the front."""
+    implied: bool = False
+    """The dimension was not given: torch chose it."""
     picks: str = ""
     """How an index picks from a table of rows by columns: `columns`, `rows` or `flat` where one per row was meant."""
     nothing: int | None = None

@@ -9,9 +9,11 @@ from statistics import median
 from whygrad.trace.ledger import Backward
 from whygrad.trace.trace import Trace
 
-GROWTH = 1e4
+GROWTH = 1e3
 """Largest gradient now over that of the first updates. Values that grow while an agent learns make it ten or a
 hundred times larger, and then it settles."""
+STILL = 5.0
+"""Growth from each of the latest evaluations to the next."""
 LARGE = 1e3
 FIRST = 3
 
@@ -69,7 +71,7 @@ def exploding(trace: Trace) -> list[Exploding]:
         if len(sizes) < FIRST + 2:
             continue
         start = max(median(sizes[:FIRST]), 1e-12)
-        rising = sizes[-1] > sizes[-2] > start or sizes[-1] == float("inf")
+        rising = sizes[-1] > STILL * sizes[-2] > STILL**2 * sizes[-3] or sizes[-1] == float("inf")
         if sizes[-1] > LARGE and sizes[-1] / start > GROWTH and rising:
             out.append(Exploding(group, sizes, start))
     return out

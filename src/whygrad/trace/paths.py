@@ -177,10 +177,10 @@ def _noise(graph: Graph, op: Op) -> bool:
     return scaled or op.name in RANDOM
 
 
-def only_through(graph: Graph, root: int, gate: int) -> frozenset[int]:
-    """Parameters that gradient from the root reaches through one operation and in no other way."""
+def only_through(graph: Graph, root: int, *gates: int) -> frozenset[int]:
+    """Parameters that gradient from the root reaches through these operations and in no other way."""
     around: set[int] = set()
-    stack, seen = [root], {root, gate}
+    stack, seen = [root] if root not in gates else [], {root, *gates}
     while stack:
         op = graph.ops.get(stack.pop())
         if op is None:
@@ -191,4 +191,4 @@ def only_through(graph: Graph, root: int, gate: int) -> frozenset[int]:
             if operand.op not in seen and op.passes(operand):
                 seen.add(operand.op)
                 stack.append(operand.op)
-    return graph.reach(gate) - around
+    return frozenset[int]().union(*(graph.reach(gate) for gate in gates)) - around

@@ -9,6 +9,7 @@ from whygrad.trace.anatomy import SHAPING, behind_shaping, head, layer
 from whygrad.trace.errors import errors
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.losses import latest
+from whygrad.trace.terms import SUMS
 from whygrad.trace.trace import Trace
 
 RECTIFIERS = frozenset({"relu", "relu_", "clamp_min", "threshold"})
@@ -37,15 +38,32 @@ def rectified(trace: Trace) -> Iterator[Rectified]:
             elif op.name == "exp" and found is not None and _rectifies(graph, found):
                 yield Rectified(found, op, "log-std")
         for error in errors(graph, backward.root):
-            yield from _values(graph, error.op, [s.op for s in error.prediction], [s.op for s in error.target])
+            # Two rectified feature vectors may be compared; a bootstrapped target is rectified by the same mistake.
+            target = [] if error.bootstraps else [s.op for s in error.target]
+            yield from _values(graph, error.op, [s.op for s in error.prediction], target)
 
 
 def _values(graph: Graph, error: Op, prediction: list[int], target: list[int]) -> Iterator[Rectified]:
-    cut = [found for n in prediction if (found := _through(graph, n)) is not None and _rectifies(graph, found)]
-    other = [found for n in target if (found := _through(graph, n)) is not None and found.name in RECTIFIERS]
+    cut = [found for n in prediction for found in _summed(graph, n) if _rectifies(graph, found)]
+    other = [found for n in target for found in _summed(graph, n) if found.name in RECTIFIERS]
     for found in cut if not other else ():
         if found.facts is not None and (found.facts.killed or 0.0) >= MANY:
             yield Rectified(found, error, "value")
+
+
+def _summed(graph: Graph, start: int) -> list[Op]:
+    """What a value is a sum of, each behind picking and reshaping."""
+    out: list[Op] = []
+    stack, seen = [start], {start}
+    while stack:
+        op = _through(graph, stack.pop())
+        if op is not None and op.name in SUMS:
+            fresh = [i.op for i in op.inputs if not i.selector and i.op not in seen]
+            seen.update(fresh)
+            stack.extend(fresh)
+        elif op is not None:
+            out.append(op)
+    return out
 
 
 def _through(graph: Graph, start: int) -> Op | None:

@@ -22,7 +22,10 @@ def place(facts: Facts, name: str, args: Any, kwargs: dict[str, Any]) -> None:
         if isinstance(given, int) and not isinstance(given, bool) and source.dim():
             facts.dim = given % source.dim()
         elif given is None and name in ("softmax", "log_softmax"):
-            facts.dim = 0 if source.dim() in (0, 1, 3) else 1  # What torch chooses, with a warning.
+            facts.dim, facts.implied = (
+                0 if source.dim() in (0, 1, 3) else 1,
+                True,
+            )  # What torch chooses, with a warning.
     if name in PICKERS and source.dim() == 2 and source.shape[0] > 1:
         facts.picks = _picks(name, source, args, kwargs)
 
