@@ -45,11 +45,13 @@ def test_version_and_help(capsys: Captured) -> None:
     assert own(capsys, "--version") == Ended(0, f"whygrad {__version__}\n", "")
     top = own(capsys, "--help")
     assert top.status == 0
-    for word in ("run", "report", "explain", "rules", "exit status"):
+    for word in ("run", "report", "plot", "top", "explain", "rules", "exit status"):
         assert word in top.out
     shown = own(capsys, "run", "--help")
     assert shown.status == 0
     for option in ("--json", "--updates", "--trace", "--fail-on", "-q", "--format", "--full-traceback", "--color"):
+        assert option in shown.out
+    for option in ("--tensorboard DIR", "--wandb", "--log FILE", "--budget PERCENT"):
         assert option in shown.out
 
 
@@ -71,6 +73,10 @@ def test_version_and_help(capsys: Captured) -> None:
         ("run", "--format", "xml", "x.py"),
         ("run", "--color", "blue", "x.py"),
         ("report", "--nonsense"),
+        ("run", "--budget", "much", "x.py"),
+        ("run", "--log"),
+        ("plot", "--nonsense"),
+        ("top", "--nonsense"),
         ("explain",),
         ("rules", "extra"),
     ],
