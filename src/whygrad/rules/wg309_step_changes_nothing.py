@@ -46,7 +46,9 @@ OFTEN = 3
 
 def check(trace: Trace) -> Iterator[Finding]:
     for optimizer in trace.optimizers:
-        looked = [s for s in trace.steps if s.optimizer == optimizer.id and s.changed is not None]
+        looked = [
+            s for s in trace.steps if s.optimizer == optimizer.id and s.changed is not None and not s.rounded_away
+        ]
         if len(looked) >= OFTEN and not any(step.changed for step in looked):
             yield _finding(trace, optimizer, looked)
 

@@ -30,9 +30,8 @@ class Facts:
     """It reduces no elements at all."""
     mask: bool = False
     """Made of zeros and ones only, both or either."""
-    low: float | None = None
-    high: float | None = None
-    mean: float | None = None
+    undecided: float | None = None
+    """Of a softmax: its mean entropy as a share of the largest possible one."""
     explained: float | None = None
     """Of an error: the part of the target's variance that the prediction explains."""
     divergence: float | None = None

@@ -168,6 +168,8 @@ class Step:
     """Parameters whose gradient was put there by hand."""
     closure: bool = False
     """It evaluated the loss itself, so `consumed` is what it found before."""
+    rounded_away: float | None = None
+    """Of weights in half precision with a gradient: the share that stayed as it was."""
 
 
 @dataclass(slots=True)

@@ -54,6 +54,8 @@ class Trace:
     """Functions of the user, by file and name, in which some operation ran."""
     results: dict[Site, str] = field(default_factory=dict)
     """Calls for a new tensor (`detach`, `lerp`, …) that leave their operands alone, by where the user makes them."""
+    singles: dict[Site, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
+    """Choices along a dimension of size one: how many, and from what shape."""
     variables: dict[int, tuple[str, str]] = field(default_factory=dict)
     """Operations whose result a variable held at a step: its name, and the file."""
 

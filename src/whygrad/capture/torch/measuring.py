@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,8 @@ Tensor = torch.Tensor
 LARGEST = 2_000_000
 """Elements of a tensor that are looked at."""
 MOST_UNITS = 4096
+ENOUGH = 16
+"""Elements from which a variance says something."""
 SATURATED = 1e-3
 """A derivative below this share of its largest value carries next to nothing back."""
 BIRTHS = frozenset(
@@ -136,6 +139,28 @@ def _ratio(node: Node, _: list[Tensor], out: Tensor) -> None:
         facts(node).divergence = float((values - 1 - values.log()).mean())
 
 
+def _undecided(node: Node, operands: list[Tensor], out: Tensor) -> None:
+    """How far a distribution is from a decision: 1 is uniform, 0 is one choice."""
+    along = node.facts.dim if node.facts is not None else None
+    source = operands[0].detach()
+    if along is None or along != source.dim() - 1 or source.shape[-1] < 2 or not source.shape[0]:
+        return
+    logs = out.detach() if node.name == "log_softmax" else torch.log_softmax(source.float(), -1)
+    share = -(logs.exp() * logs.clamp_min(-1e4)).sum(-1).mean() / math.log(source.shape[-1])
+    facts(node).undecided = float(share)
+
+
+def _explained(node: Node, pair: list[Tensor], _: Tensor) -> None:
+    """A prediction against its target: the part of the target's variance that it accounts for."""
+    if len(pair) != 2 or pair[0].shape != pair[1].shape or pair[0].requires_grad == pair[1].requires_grad:
+        return
+    if pair[0].numel() >= ENOUGH:
+        prediction, target = (p.detach().double() for p in (pair if pair[0].requires_grad else pair[::-1]))
+        variance = float(target.var())
+        if variance > 0:
+            facts(node).explained = 1 - float((target - prediction).var()) / variance
+
+
 def _bits(flags: Tensor) -> int:
     return sum(1 << place for place, flag in enumerate(flags.tolist()) if flag)
 
@@ -147,5 +172,7 @@ READERS: dict[str, Callable[[Node, list[Tensor], Tensor], None]] = {
     **dict.fromkeys(("min", "max", "minimum", "maximum", "fmin", "fmax"), _extreme),
     **dict.fromkeys(("mul", "__rmul__", "mul_", "__imul__"), _weighed),
     **dict.fromkeys(("mean", "nanmean", "std", "var"), _reduced),
+    **dict.fromkeys(("softmax", "log_softmax", "logsumexp"), _undecided),
+    **dict.fromkeys(("mse_loss", "smooth_l1_loss", "huber_loss", "sub", "rsub"), _explained),
     "exp": _ratio,
 }

@@ -54,3 +54,12 @@ def _indexes(index: Any, rows: int) -> bool:
         and index.dtype != torch.bool
         and (index.numel() == rows)
     )
+
+
+def alone(args: Any, kwargs: dict[str, Any]) -> tuple[int, ...] | None:
+    """The shape, when a choice runs along a dimension of size one although there is something to choose from."""
+    source = args[0] if args else kwargs.get("input")
+    dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
+    if not isinstance(source, Tensor) or not isinstance(dim, int) or source.dim() < 2:
+        return None
+    return tuple(source.shape) if source.shape[dim] == 1 and source.numel() > 1 else None

@@ -10,6 +10,7 @@ import torch
 
 from whygrad.capture.torch import crossings, frames, measuring
 from whygrad.capture.torch.parameters import Parameters, shape
+from whygrad.capture.torch.picking import alone
 from whygrad.capture.torch.regions import Regions
 from whygrad.capture.torch.shadow import Node, Shadow
 from whygrad.capture.torch.vocabulary import ALIASING, ARITHMETIC, CASTS, KINDS, MODAL, PURE, RATIOS, SCALED, Role, role
@@ -31,6 +32,8 @@ class Recorder:
         """The latest node per place where values left torch."""
         self.ran: set[CodeType | None] = set()
         """The user's functions in which some operation ran."""
+        self.singles: dict[frames.Place, tuple[int, tuple[int, ...]]] = {}
+        """Where a choice is made along a dimension of size one: how often, and from what shape; 0 if not every time."""
         self.results: dict[frames.Place, str] = {}
         """Where the user calls for a new tensor, which has no effect unless the result is taken."""
         self.on_use: Callable[[int], None] = lambda _: None
@@ -176,6 +179,17 @@ class Recorder:
             distance = (out.detach() - 1.0).abs()
             node.spread, node.off = float(distance.max()), float((distance > 1e-3).float().mean())
         measuring.measure(node, args, kwargs, out)
+        if name == "argmax" and node.code is not None:
+            self._chooses(node.code, node.lasti, args, kwargs)
+
+    def _chooses(self, code: CodeType, lasti: int, args: Any, kwargs: Any) -> None:
+        single = alone(args, kwargs)
+        times, _ = self.singles.get((code, lasti), (0, ()))
+        known = (code, lasti) in self.singles
+        if single is None:
+            self.singles[(code, lasti)] = 0, ()
+        elif times or not known:
+            self.singles[(code, lasti)] = times + 1, single
 
     def _becomes_parameter(self, tensor: Tensor, node: Node, frame: FrameType | None) -> None:
         """A leaf the user asked gradient for: `torch.zeros(1, requires_grad=True)`."""

@@ -58,6 +58,7 @@ class Stepping:
             with torch._C.DisableTorchFunction():
                 if before is not None:
                     step.changed = capture.weights.after_step(before)
+                    step.rounded_away = capture.weights.rounded_away(before)
                 if step.closure:
                     capture.protocol.evaluated(step)
         if capture.differentiating.inside:  # An optimizer in a hook of backward: torch is not done yet.

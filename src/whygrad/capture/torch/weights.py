@@ -15,6 +15,7 @@ FIRST_LOOK = 4
 LATER = 1.25
 """Looks become rarer as the run goes on; the last one lies at most a fifth of the run before its end."""
 ROUNDING = 1e-5
+HALF = (torch.bfloat16, torch.float16)
 
 
 class Weights:
@@ -82,6 +83,16 @@ class Weights:
         if not before:
             return None
         return any(not torch.equal(_at(tensor, where), values) for tensor, values, where in before)
+
+    def rounded_away(self, before: list[tuple[Tensor, Tensor, Tensor | None]]) -> float | None:
+        """Of weights in half precision that had a gradient: the share that the step left as they were."""
+        kept = moved = 0
+        for tensor, values, where in before:
+            if tensor.dtype in HALF and tensor.grad is not None:
+                wanted = _at(tensor.grad, where) != 0
+                still = (_at(tensor, where) == values) & wanted
+                kept, moved = kept + int(still.sum()), moved + int(wanted.sum())
+        return kept / moved if moved else None
 
 
 def _at(tensor: Tensor, where: Tensor | None) -> Tensor:

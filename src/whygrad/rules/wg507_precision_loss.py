@@ -1,0 +1,78 @@
+"""Updates are smaller than half precision can hold.
+
+A weight in bfloat16 has about three decimal digits. An update of a thousandth of the weight is rounded away: the
+gradient is there, the optimizer steps, and the weight stays as it was.
+
+Keep the weights in float32 and use autocast for the forward, or keep a float32 copy in the optimizer.
+
+```python bad
+import torch
+
+model = torch.nn.Linear(8, 1).to(torch.bfloat16)
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-5)
+for _ in range(6):
+    obs, target = torch.randn(8, 8).bfloat16(), torch.randn(8).bfloat16()
+    loss = (model(obs).squeeze(-1) - target).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()  # WG507
+```
+
+```python good
+import torch
+
+model = torch.nn.Linear(8, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-5)
+for _ in range(6):
+    obs, target = torch.randn(8, 8), torch.randn(8)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        prediction = model(obs).squeeze(-1)
+    loss = (prediction.float() - target).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+
+from whygrad import wording
+from whygrad.finding import Finding, Label
+from whygrad.trace import Optimizer, Step, Trace
+
+CODE = "WG507"
+NAME = "precision-loss"
+MOST = 0.9
+"""Share of the weights with a gradient that a step leaves exactly as they were."""
+OFTEN = 4
+
+
+def check(trace: Trace) -> Iterator[Finding]:
+    for optimizer in trace.optimizers:
+        steps = [s for s in trace.steps if s.optimizer == optimizer.id and s.rounded_away is not None]
+        lost = [s.rounded_away for s in steps if s.rounded_away is not None]
+        if len(lost) >= OFTEN and min(lost) >= MOST:
+            yield _finding(trace, optimizer, steps[-1], median(lost), len(lost))
+
+
+def _finding(trace: Trace, optimizer: Optimizer, step: Step, lost: float, times: int) -> Finding:
+    numbers = frozenset(step.consumed)
+    who = wording.whom(trace, numbers)
+    labels = [Label(optimizer.site, f"{optimizer.name} holds weights in half precision")] if optimizer.site else []
+    return Finding(
+        CODE,
+        NAME,
+        "error",
+        f"{who} hardly {wording.verb(trace, numbers, 'moves', 'move')}: {lost:.0%} of the updates are rounded away",
+        step.site,
+        "adds less than the last digit of a weight in half precision",
+        labels,
+        "bfloat16 keeps 8 bits of a weight, float16 11; a smaller change leaves the weight exactly as it was.",
+        f"{lost:.0%} of the weights with a gradient were bit for bit the same after a step (median of {times})",
+        "keep the weights in float32 and run the forward under torch.autocast",
+        parameters=trace.names(numbers),
+        evidence={"unchanged": lost, "rates": list(optimizer.rates)},
+    )

@@ -1,0 +1,120 @@
+"""The policy stops exploring in its first updates.
+
+A policy gradient weighted with large numbers (raw returns in the hundreds, no baseline, a high learning rate) drives
+one action to probability one before anything was tried. From then on every sample is that action.
+
+Normalise the advantages, subtract a baseline, lower the learning rate, or add an entropy bonus.
+
+```python bad
+import torch
+
+torch.manual_seed(0)
+policy = torch.nn.Linear(4, 3)
+optimizer = torch.optim.Adam(policy.parameters(), lr=3.0)
+for _ in range(80):
+    dist = torch.distributions.Categorical(logits=policy(torch.ones(16, 4)))  # WG801
+    action = dist.sample()
+    reward = 100.0 + action.float()
+    loss = -(dist.log_prob(action) * reward).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+```
+
+```python good
+import torch
+
+torch.manual_seed(0)
+policy = torch.nn.Linear(4, 3)
+optimizer = torch.optim.Adam(policy.parameters(), lr=0.003)
+for _ in range(80):
+    dist = torch.distributions.Categorical(logits=policy(torch.ones(16, 4)))
+    action = dist.sample()
+    reward = 100.0 + action.float()
+    loss = -(dist.log_prob(action) * (reward - reward.mean())).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whygrad import wording
+from whygrad.finding import Finding
+from whygrad.trace import Op, Trace
+from whygrad.trace.anatomy import PRODUCTS, head, score_like
+from whygrad.trace.evaluations import Evaluation, evaluations
+
+CODE = "WG801"
+NAME = "entropy-collapse"
+OPEN = 0.3
+"""Share of the largest entropy from which a policy counts as undecided at the start."""
+GONE = 0.01
+EARLY = 0.25
+"""Of the run: a policy that is decided later may have solved its task."""
+OFTEN = 3
+LONG = 60
+
+
+def check(trace: Trace) -> Iterator[Finding]:
+    if trace.updates < LONG:
+        return
+    said: set[object] = set()
+    for group in evaluations(trace, _decides):
+        fallen = next((i for i, e in enumerate(group) if _undecided(e.op) <= GONE), None)
+        last = group[-1]
+        if fallen is None or _undecided(group[0].op) < OPEN or last.op.site in said:
+            continue
+        after = group[fallen:]
+        early = after[0].backward.update <= EARLY * trace.updates
+        if early and len(after) >= OFTEN and all(_undecided(e.op) <= GONE for e in after) and _weighed(trace, last):
+            said.add(last.op.site)
+            yield _finding(trace, group[0], after)
+
+
+def _decides(op: Op) -> bool:
+    return op.facts is not None and op.facts.undecided is not None
+
+
+def _undecided(op: Op) -> float:
+    return op.facts.undecided if op.facts is not None and op.facts.undecided is not None else 1.0
+
+
+def _weighed(trace: Trace, last: Evaluation) -> bool:
+    """The loss weighs log-probabilities with numbers: a policy gradient, not imitation."""
+    assert last.backward.root is not None
+    for op in head(trace.graph, last.backward.root):
+        carrying = [i for i in op.inputs if op.passes(i)]
+        if (
+            op.name in PRODUCTS
+            and len(op.inputs) == 2
+            and len(carrying) == 1
+            and score_like(trace.graph, carrying[0].op)
+        ):
+            return True
+    return False
+
+
+def _finding(trace: Trace, first: Evaluation, after: list[Evaluation]) -> Finding:
+    last = after[-1]
+    reach = trace.graph.reach(last.op.id)
+    who = wording.whom(trace, reach)
+    return Finding(
+        CODE,
+        NAME,
+        "warning",
+        f"{who} {wording.verb(trace, reach, 'has', 'have')} stopped exploring: the entropy fell to "
+        f"{_undecided(last.op):.1%} of its maximum by update {after[0].backward.update + 1}",
+        last.op.site,
+        "the distribution over the actions",
+        [],
+        "one action has nearly all the probability, so nothing else is sampled and nothing else can be learned.",
+        f"{_undecided(first.op):.0%} of the largest possible entropy at update {first.backward.update + 1}, "
+        f"{_undecided(last.op):.1%} at update {last.backward.update + 1} of {trace.updates}",
+        "normalise the advantages, subtract a baseline, lower the learning rate, or add an entropy bonus",
+        parameters=trace.names(reach),
+        evidence={"entropy": _undecided(last.op), "update": after[0].backward.update + 1},
+    )

@@ -1,0 +1,99 @@
+"""The policy moves much further per batch than its clipping promises.
+
+PPO's clip bounds what a sample gains, not how far the policy goes: with a high learning rate or many epochs the new
+policy ends far from the one that collected the data, and the advantages no longer apply.
+
+Lower the learning rate or the number of epochs, stop the epochs when the approximate KL passes about 0.02, or
+normalise the advantages.
+
+```python bad
+import torch
+
+policy = torch.nn.Linear(4, 3)
+optimizer = torch.optim.Adam(policy.parameters(), lr=1.0)
+for _ in range(12):
+    obs, advantage = torch.randn(32, 4), torch.randn(32)
+    with torch.no_grad():
+        dist = torch.distributions.Categorical(logits=policy(obs))
+        action = dist.sample()
+        old = dist.log_prob(action)
+    for _ in range(8):
+        new = torch.distributions.Categorical(logits=policy(obs)).log_prob(action)
+        ratio = torch.exp(new - old)  # WG802
+        loss = -torch.min(ratio * advantage, ratio.clamp(0.8, 1.2) * advantage).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+```
+
+```python good
+import torch
+
+policy = torch.nn.Linear(4, 3)
+optimizer = torch.optim.Adam(policy.parameters(), lr=0.001)
+for _ in range(12):
+    obs, advantage = torch.randn(32, 4), torch.randn(32)
+    with torch.no_grad():
+        dist = torch.distributions.Categorical(logits=policy(obs))
+        action = dist.sample()
+        old = dist.log_prob(action)
+    for _ in range(8):
+        new = torch.distributions.Categorical(logits=policy(obs)).log_prob(action)
+        ratio = torch.exp(new - old)
+        loss = -torch.min(ratio * advantage, ratio.clamp(0.8, 1.2) * advantage).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whygrad import wording
+from whygrad.finding import Finding
+from whygrad.trace import Trace
+from whygrad.trace.anatomy import head
+from whygrad.trace.ratios import Ratio, by_place, ratios
+
+CODE = "WG802"
+NAME = "policy-jump"
+FAR = 0.5
+"""Approximate KL divergence of an update. Implementations that stop early do so at 0.01 to 0.05."""
+OFTEN = 2
+
+
+def check(trace: Trace) -> Iterator[Finding]:
+    for group in by_place(ratios(trace)):
+        known = [(r, r.op.facts.divergence) for r in group if r.op.facts is not None and _clipped(trace, r)]
+        far = [(r, d) for r, d in known if d is not None and d >= FAR]
+        if len(far) >= OFTEN:
+            yield _finding(trace, far[-1][0], max(d for _, d in far), len(far), len(known))
+
+
+def _clipped(trace: Trace, ratio: Ratio) -> bool:
+    assert ratio.backward.root is not None
+    clips = (op for op in head(trace.graph, ratio.backward.root) if op.name in ("clamp", "clip"))
+    return any(i.op == ratio.op.id for op in clips for i in op.inputs)
+
+
+def _finding(trace: Trace, ratio: Ratio, most: float, far: int, seen: int) -> Finding:
+    reach = trace.graph.reach(ratio.new)
+    who = wording.whom(trace, reach)
+    return Finding(
+        CODE,
+        NAME,
+        "warning",
+        f"{who} {wording.verb(trace, reach, 'leaves', 'leave')} the old policy far behind within one batch: "
+        f"approximate KL {most:.2g}",
+        ratio.op.site,
+        "new over old probability",
+        [],
+        "the clip limits what a sample can gain, not how far the policy moves; this far out the advantages of the "
+        "batch say nothing any more.",
+        f"mean of (ratio - 1 - log ratio) at {FAR} or more in {far} of {seen} traced evaluations",
+        "lower the learning rate or the number of epochs, or stop the epochs once the approximate KL passes 0.02",
+        parameters=trace.names(reach),
+        evidence={"kl": most, "evaluations": seen},
+    )

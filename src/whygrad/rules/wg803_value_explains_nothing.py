@@ -1,0 +1,113 @@
+"""The value function explains nothing of the returns.
+
+Explained variance compares the error of the value function with the spread of the returns: 1 is perfect, 0 is no better
+than predicting the mean. A critic that stays there gives the policy no baseline. Often predictions and targets are
+lined up wrongly (one is transposed, shuffled or shifted by a step), or the critic does not see what decides the return.
+
+Check that prediction and target belong to the same state, the target's scale, and the critic's learning rate.
+
+```python bad
+import torch
+
+critic = torch.nn.Sequential(torch.nn.Linear(2, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
+optimizer = torch.optim.Adam(critic.parameters(), lr=0.003)
+for _ in range(200):
+    obs = torch.randn(64, 2)
+    returns = obs.sum(1).flip(0)
+    loss = (critic(obs).squeeze(-1) - returns).pow(2).mean()  # WG803
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+```
+
+```python good
+import torch
+
+critic = torch.nn.Sequential(torch.nn.Linear(2, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
+optimizer = torch.optim.Adam(critic.parameters(), lr=0.003)
+for _ in range(200):
+    obs = torch.randn(64, 2)
+    returns = obs.sum(1)
+    loss = (critic(obs).squeeze(-1) - returns).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+
+from whygrad import wording
+from whygrad.finding import Finding
+from whygrad.trace import Op, Trace
+from whygrad.trace.errors import errors
+from whygrad.trace.evaluations import Evaluation, evaluations
+
+CODE = "WG803"
+NAME = "value-explains-nothing"
+NOTHING = 0.02
+"""Explained variance, in the middle of the late evaluations; one of them may be better by chance."""
+CHANCE = 0.15
+LONG = 100
+"""Updates before a critic may be called slow to learn."""
+LATE = 20
+OFTEN = 4
+
+
+def check(trace: Trace) -> Iterator[Finding]:
+    if trace.updates < LONG:
+        return
+    said: set[object] = set()
+    for group in evaluations(trace, _compares):
+        late = [e for e in group if e.backward.update >= LATE]
+        last = group[-1]
+        if len(late) < OFTEN or last.op.site in said:
+            continue
+        parts = [_explained(e.op) for e in late]
+        if median(parts) <= NOTHING and max(parts) <= CHANCE and _value_error(trace, last):
+            said.add(last.op.site)
+            yield _finding(trace, last, late)
+
+
+def _compares(op: Op) -> bool:
+    return op.facts is not None and op.facts.explained is not None
+
+
+def _explained(op: Op) -> float:
+    return op.facts.explained if op.facts is not None and op.facts.explained is not None else 1.0
+
+
+def _value_error(trace: Trace, last: Evaluation) -> bool:
+    """One output per state, compared with a target that is made of data."""
+    assert last.backward.root is not None
+    for error in errors(trace.graph, last.backward.root):
+        parts = {error.op.id, *(found.id for _, found in trace.graph.operands(error.op))}
+        columns = last.op.shape[-1] if len(last.op.shape) > 1 else 1
+        if last.op.id in parts and error.target and not error.bootstraps and (columns == 1 or len(last.op.shape) < 2):
+            return True
+    return False
+
+
+def _finding(trace: Trace, last: Evaluation, late: list[Evaluation]) -> Finding:
+    reach = trace.graph.reach(last.op.id)
+    who = wording.whom(trace, reach)
+    seen = ", ".join(f"{_explained(e.op):.2f} at {e.backward.update + 1}" for e in late[-4:])
+    return Finding(
+        CODE,
+        NAME,
+        "warning",
+        f"{who} {wording.verb(trace, reach, 'explains', 'explain')} nothing of its target: explained variance stays at "
+        "or below zero",
+        last.op.site,
+        "prediction against target",
+        [],
+        "the predictions are no closer to their targets than the targets' own mean would be, update after update.",
+        f"explained variance by update: {seen}",
+        "check that prediction and target belong to the same samples (a transpose, a shuffle, a shift), then the "
+        "target's scale and the learning rate",
+        parameters=trace.names(reach),
+        evidence={"explained_variance": _explained(last.op), "updates": trace.updates},
+    )
