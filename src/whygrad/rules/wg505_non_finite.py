@@ -39,11 +39,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whygrad import numbers
-from whygrad.finding import Finding
-from whygrad.trace import Trace
+from whygrad import numbers, wording
+from whygrad.finding import Finding, Label
+from whygrad.trace import Backward, Trace
 from whygrad.trace.magnitudes import exploding
-from whygrad.trace.nonfinite import origins
+from whygrad.trace.nonfinite import origins, poisoned, suspects
 
 CODE = "WG505"
 NAME = "non-finite"
@@ -62,6 +62,36 @@ def check(trace: Trace) -> Iterator[Finding]:
             name = origin.op.name
             fix = next((text for key, text in FIXES.items() if key in name), "keep its operands inside the valid range")
             yield numbers.finding(trace, origin, CODE, NAME, _why(origin.special, name), fix)
+    unseen = poisoned(trace)
+    if unseen is not None and unseen.site not in exploded:
+        yield _unseen(trace, unseen)
+
+
+def _unseen(trace: Trace, backward: Backward) -> Finding:
+    """The weights are not finite, and it began while nothing was traced."""
+    ruined = frozenset(
+        p.id for p in trace.parameters if p.consumed and (not backward.deposits or p.id in backward.deposits)
+    )
+    who = wording.whom(trace, ruined)
+    edged = suspects(trace, backward)
+    alone = edged[0] if len(edged) == 1 else None
+    labels = [Label(backward.site, "the loss is not finite any more")] if alone and backward.site else []
+    return Finding(
+        CODE,
+        NAME,
+        "error",
+        f"{who} {wording.verb(trace, ruined, 'has', 'have')} become NaN or infinite by update {backward.update + 1}",
+        alone.site if alone is not None else backward.site,
+        f"the one suspect: {alone.name} has no finite derivative at its edge"
+        if alone
+        else "the loss is not finite any more",
+        labels,
+        "it began while nothing was traced, between two looks; one NaN in a gradient is enough to ruin every weight.",
+        f"the loss is not finite from update {backward.update + 1} on, or earlier",
+        "run again with --trace always to have the operation named that gave the first NaN",
+        parameters=trace.names(ruined),
+        evidence={"update": backward.update + 1},
+    )
 
 
 def _why(special: str, name: str) -> str:

@@ -45,7 +45,7 @@ from whygrad.trace import Optimizer, Step, Trace
 
 CODE = "WG507"
 NAME = "precision-loss"
-MOST = 0.9
+MOST = 0.7
 """Share of the weights with a gradient that a step leaves exactly as they were."""
 OFTEN = 4
 

@@ -55,6 +55,8 @@ LONG = 100
 """Updates before a critic may be called slow to learn."""
 LATE = 20
 OFTEN = 4
+STEPS = 4
+"""Addends from which a bootstrapped target is a return of several steps."""
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -81,12 +83,13 @@ def _explained(op: Op) -> float:
 
 
 def _value_error(trace: Trace, last: Evaluation) -> bool:
-    """One output per state, compared with a target that is made of data."""
+    """One output per state, compared with returns. One reward and a bootstrap may be mostly noise for long."""
     assert last.backward.root is not None
     for error in errors(trace.graph, last.backward.root):
         parts = {error.op.id, *(found.id for _, found in trace.graph.operands(error.op))}
-        columns = last.op.shape[-1] if len(last.op.shape) > 1 else 1
-        if last.op.id in parts and error.target and not error.bootstraps and (columns == 1 or len(last.op.shape) < 2):
+        single = len(last.op.shape) < 2 or last.op.shape[-1] == 1
+        returns = error.target and (not error.bootstraps or len(error.target) >= STEPS)
+        if last.op.id in parts and returns and single:
             return True
     return False
 

@@ -94,12 +94,28 @@ class Backward:
     """How many steps there had been."""
     value: float | None = None
     """The loss itself."""
+    poisoned: bool = False
+    """Some weights were not finite before it began."""
     largest: dict[int, float] = field(default_factory=dict)
     """By parameter: the largest magnitude in what stands on it after this backward."""
     squares: dict[tuple[int, int], float] = field(default_factory=dict)
     """Squared gradient norm by (term, parameter), where the terms were differentiated one by one."""
     products: dict[tuple[int, int, int], float] = field(default_factory=dict)
     """Inner product of two terms' gradients by (term, term, parameter)."""
+
+
+@dataclass(slots=True)
+class Failure:
+    """The first loss that was not finite while nothing was traced."""
+
+    site: Site | None
+    update: int
+    special: str
+    """`nan` or `inf`."""
+    backward: int | None = None
+    """The traced backward of the same line."""
+    op: int | None = None
+    """The operation of that traced graph which gave the first such value; None if it could not be told."""
 
 
 @dataclass(slots=True)

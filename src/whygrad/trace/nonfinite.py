@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward
@@ -15,6 +15,7 @@ ON_PURPOSE = frozenset(
     | {"__setitem__", "triu", "tril", "Tensor", "from_numpy", "index_fill", "index_fill_"}
 )
 """Operations that put a chosen value somewhere: minus infinity for what is masked out."""
+EDGED = frozenset({"sqrt", "rsqrt", "std", "var", "acos", "asin", "atanh", "log", "norm", "div", "true_divide", "pow"})
 PRODUCTS = frozenset({"mul", "__rmul__", "mul_", "__imul__", "nansum"})
 QUOTIENTS = frozenset({"div", "true_divide", "__truediv__", "__rtruediv__", "div_", "mean", "nanmean"})
 
@@ -39,15 +40,51 @@ def origins(trace: Trace) -> list[Origin]:
 
 def _find(trace: Trace) -> list[Origin]:
     """The first backward that went wrong: what follows are its consequences."""
+    late = _late(trace)
     for backward in trace.rooted:
+        if late is not None and trace.failure is not None and backward.update >= trace.failure.update:
+            return [late]
         assert backward.root is not None
         wrong_loss = backward.value is not None and not math.isfinite(backward.value)
         wrong_gradient = any(not math.isfinite(size) for size in backward.largest.values())
         if not wrong_loss and not wrong_gradient:
             continue
+        if backward.poisoned:
+            break
         found = _forward(trace.graph, backward) if wrong_loss else _backward(trace.graph, backward)
         return [found] if found is not None else []
-    return []
+    return [late] if late is not None else []
+
+
+def _late(trace: Trace) -> Origin | None:
+    """A failure after the window: the operation was found by its place in autograd's graph."""
+    failure = trace.failure
+    backward = next((b for b in trace.rooted if failure is not None and b.id == failure.backward), None)
+    if failure is None or failure.op is None or backward is None or failure.op not in trace.graph.ops:
+        return None
+    op = trace.graph[failure.op]
+    kind = "mask" if _masks(trace.graph, op) else "log" if op.name in LOGARITHMS else "other"
+    at = replace(backward, update=failure.update, value=float(failure.special))
+    return Origin(at, op, kind, failure.special)
+
+
+def poisoned(trace: Trace) -> Backward | None:
+    """The first traced backward whose weights were not finite any more, when nobody saw where it began."""
+    if origins(trace):
+        return None
+    found = next((b for b in trace.backwards if b.poisoned), None)
+    failure = trace.failure
+    if failure is not None and (found is None or failure.update < found.update):
+        return Backward(0, failure.site, None, update=failure.update)
+    return found
+
+
+def suspects(trace: Trace, backward: Backward) -> list[Op]:
+    """Operations of that loss, one per line, whose derivative is infinite where their argument reaches its edge."""
+    traced = [b for b in trace.rooted if b.site == backward.site]
+    numbers = sorted(trace.graph.carriers(traced[-1].root or 0)) if traced else []
+    found = {op.site: op for n in numbers if (op := trace.graph[n]).name in EDGED and op.site is not None}
+    return list(found.values())
 
 
 def _special(op: Op) -> str:

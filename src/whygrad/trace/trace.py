@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from whygrad.trace.graph import Graph
-from whygrad.trace.ledger import Alias, Backward, Clear, Clip, Copy, Kept, Optimizer, Parameter, Step, Switch
+from whygrad.trace.ledger import Alias, Backward, Clear, Clip, Copy, Failure, Kept, Optimizer, Parameter, Step, Switch
 from whygrad.trace.raised import Raised
 from whygrad.trace.site import Site
 
@@ -54,6 +54,7 @@ class Trace:
     """Functions of the user, by file and name, in which some operation ran."""
     results: dict[Site, str] = field(default_factory=dict)
     """Calls for a new tensor (`detach`, `lerp`, …) that leave their operands alone, by where the user makes them."""
+    failure: Failure | None = None
     singles: dict[Site, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
     """Choices along a dimension of size one: how many, and from what shape."""
     variables: dict[int, tuple[str, str]] = field(default_factory=dict)

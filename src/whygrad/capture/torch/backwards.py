@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,7 @@ class Backwards:
         backward.update = capture.protocol.updates
         if len(roots) == 1 and roots[0].numel() == 1:
             backward.value = float(roots[0].detach())
+            backward.poisoned = not math.isfinite(backward.value) and capture.failing.poisoned()
         if root is not None:
             backward.made = frames.site(root.code, root.lasti, root.inner)
         loss = (site, root.code, root.lasti, root.inner) if root is not None else site

@@ -15,6 +15,7 @@ from whygrad.capture.torch.clock import Clock
 from whygrad.capture.torch.differentiating import Count, Differentiating
 from whygrad.capture.torch.entrances import Entrances
 from whygrad.capture.torch.extraction import Extraction
+from whygrad.capture.torch.failing import Failing
 from whygrad.capture.torch.gradients import Gradients
 from whygrad.capture.torch.guard import Guard
 from whygrad.capture.torch.keeping import Keeping
@@ -56,6 +57,7 @@ class Capture:
         self.parameters = Parameters()
         self.regions = Regions(self.guard)
         self.recorder = Recorder(self.shadow, self.regions, self.parameters)
+        self.failing = Failing(self)
         self.backwards, self.stepping, self.touching = Backwards(self), Stepping(self), Touching(self)
         self.recorder.on_write = self.touching.written
         self.recorder.on_freeze = self.touching.froze
@@ -88,6 +90,7 @@ class Capture:
         self.errors = raising.Errors(self.shadow, self.parameters, self.protocol)
         self.sampling = Sampling(self, Budget(options.budget), options.emit)
         self.protocol.sample, self.protocol.sampled = self.sampling.before_step, self.sampling.after_step
+        self.differentiating.failed = self.failing.noticed
         self.differentiating.deposited = self.sampling.deposited
         self._always, self._during = Patches(), Patches()
         self.tracing = False

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from whygrad.capture.torch.failing import finite
 from whygrad.capture.torch.guard import Guard
 from whygrad.capture.torch.patches import Patches
 
@@ -45,6 +46,7 @@ class Differentiating:
         """Calls (code, instruction) that have been traced enough; emptied when tracing opens again."""
         self._inside = _Inside()
         self.count = count
+        self.failed: Callable[[Tensor, FrameType], None] = lambda *_: None
         self.deposited: Callable[[Any, FrameType], None] = lambda *_: None
 
     @property
@@ -62,7 +64,7 @@ class Differentiating:
         inside, settled, count = self._inside, self.settled, self.count
 
         def differentiate(*args: Any, **kwargs: Any) -> Any:
-            if count.quiet and count.calls % SAMPLED and not count.measured:
+            if count.quiet and count.calls % SAMPLED and not count.measured and finite(args):
                 count.calls += 1
                 try:
                     return original(*args, **kwargs)
@@ -75,6 +77,8 @@ class Differentiating:
             if inside.flag:
                 return original(*args, **kwargs)
             count.calls += 1
+            if count.quiet and not finite(args):
+                self._fail(args[0], frame)
             token = None
             if (id(frame.f_code), frame.f_lasti) not in settled:
                 inside.flag = True
@@ -101,6 +105,10 @@ class Differentiating:
         tensors = [t for t in several if isinstance(t, Tensor)]
         with torch._C.DisableTorchFunction():
             return self.guard(lambda: before(frame, tensors, how), "backward")
+
+    def _fail(self, loss: Tensor, frame: FrameType) -> None:
+        with torch._C.DisableTorchFunction():
+            self.guard(lambda: self.failed(loss, frame), "backward")
 
     def _measure(self, roots: Any, frame: FrameType) -> None:
         with torch._C.DisableTorchFunction():

@@ -93,7 +93,8 @@ class Measurement:
         out = {position: found for position, found in self._here.items() if isinstance(found, Numbers)}
         for positions, place in self._there:
             if not self._only_norms:
-                out.update(zip(positions, statistics.decode(parcel.take(place), len(positions)), strict=True))
+                sizes = [self.sizes[position][1] for position in positions]
+                out.update(zip(positions, statistics.decode(parcel.take(place), sizes), strict=True))
         return out
 
     def norms(self, parcel: Parcel) -> dict[int, float]:

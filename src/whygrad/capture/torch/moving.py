@@ -20,21 +20,27 @@ class Moving:
 
     def __init__(self, tensors: list[tuple[Known, Tensor]], *, wanted: bool = False) -> None:
         """Of parameters with a gradient, or of all: gradients may come while the step is running."""
-        self._rows: dict[torch.device, list[tuple[int, Tensor, Tensor]]] = {}
+        self._rows: dict[tuple[torch.device, torch.dtype], list[tuple[int, Tensor]]] = {}
         for position, (_, tensor) in enumerate(tensors):
             seen = _seen(tensor) if wanted or tensor.grad is not None else None
             if seen is not None:
-                self._rows.setdefault(seen.device, []).append((position, seen, seen.clone()))
+                self._rows.setdefault((seen.device, seen.dtype), []).append((position, seen))
+        self._copies = {key: _joined(rows) for key, rows in self._rows.items()}
 
     def after(self, parcel: Parcel) -> list[tuple[list[int], int]]:
         """Positions, and where in the parcel the lengths of their changes and of their weights will be."""
         out = []
-        for rows in self._rows.values():
-            now, before = [seen for _, seen, _ in rows], [copy for _, _, copy in rows]
-            lengths = torch._foreach_norm(before, 2, dtype=torch.float64)
-            changes = torch._foreach_norm(torch._foreach_sub(now, before), 2, dtype=torch.float64)
-            out.append(([position for position, _, _ in rows], parcel.add(torch.stack([*changes, *lengths]))))
+        for key, rows in self._rows.items():
+            before, sizes = self._copies[key], [seen.numel() for _, seen in rows]
+            parts = [*(_joined(rows) - before).split(sizes), *before.split(sizes)]
+            lengths = torch._foreach_norm(parts, 2, dtype=torch.float64)
+            out.append(([position for position, _ in rows], parcel.add(torch.stack(list(lengths)))))
         return out
+
+
+def _joined(rows: list[tuple[int, Tensor]]) -> Tensor:
+    """A copy of all, in one go."""
+    return torch.cat([seen for _, seen in rows])
 
 
 def ratios(places: list[tuple[list[int], int]], parcel: Parcel) -> dict[int, float]:

@@ -89,7 +89,7 @@ def measure_here(tensors: list[Tensor]) -> list[Numbers]:
 
 def measure_there(tensors: list[Tensor]) -> Tensor:
     """On a GPU: everything in one flat tensor of int32, to be copied and decoded later."""
-    rows = torch.stack([*_foreach(tensors, 2), *_foreach(tensors, math.inf), *_counts(tensors)])
+    rows = torch.stack([norm for order in (2, math.inf, 0) for norm in _foreach(tensors, order)])
     return torch.cat([rows.view(torch.int32), _coded(tensors).int()])
 
 
@@ -97,15 +97,19 @@ def norms_there(tensors: list[Tensor]) -> Tensor:
     return torch.stack(_foreach(tensors, 2)).view(torch.int32)
 
 
-def decode(read: Tensor, count: int) -> list[Numbers]:
-    """What `measure_there` packed."""
-    numbers = read[: 8 * count].view(torch.float64).view(4, count).tolist()
-    codes = _used(read[8 * count :], count)
+def decode(read: Tensor, sizes: list[int]) -> list[Numbers]:
+    """What `measure_there` packed. How many values are not finite is known of the binned ones only; counting them
+    all would take four more launches per tensor."""
+    count = len(sizes)
+    numbers = read[: 6 * count].view(torch.float64).view(3, count).tolist()
+    codes = _used(read[6 * count :], count)
     out = []
-    for norm, largest, zeros, nonfinite, row in zip(*numbers, codes, strict=True):
-        if zeros < 0:  # Small enough to be counted whole by its codes.
-            zeros, nonfinite = row.get(ZERO, 0), sum(row.get(c, 0) for c in _NONFINITE)
-        out.append(Numbers(norm, largest, zeros, nonfinite, row))
+    for norm, largest, nonzero, size, row in zip(*numbers, sizes, codes, strict=True):
+        nonfinite = 0.0
+        if not math.isfinite(largest):
+            strange = sum(row.get(c, 0) for c in _NONFINITE)
+            nonfinite = max(strange * size / max(sum(row.values()), 1), 1.0)
+        out.append(Numbers(norm, largest, size - nonzero, nonfinite, row))
     return out
 
 
@@ -178,14 +182,6 @@ def _wide(tensors: list[Tensor]) -> torch.dtype:
 
 def _foreach(tensors: list[Tensor], order: float) -> list[Tensor]:
     return list(torch._foreach_norm(tensors, order, dtype=torch.float64))
-
-
-def _counts(tensors: list[Tensor]) -> list[Tensor]:
-    """Zeros and non-finite values of large gradients; small ones are counted by their codes."""
-    unknown = torch.full((), -1.0, dtype=torch.float64, device=tensors[0].device)
-    zeros = [unknown if _whole(t) else t.numel() - torch.count_nonzero(t).double() for t in tensors]
-    strange = [unknown if _whole(t) else torch.count_nonzero(t * 0).double() for t in tensors]
-    return [*zeros, *strange]
 
 
 def _coded(tensors: list[Tensor]) -> Tensor:

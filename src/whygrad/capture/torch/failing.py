@@ -1,0 +1,144 @@
+"""A loss that is not finite while nothing is traced: autograd's own graph still knows where it began."""
+
+from __future__ import annotations
+
+import math
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from whygrad.capture.torch import frames
+from whygrad.trace import Backward, Op
+from whygrad.trace.ledger import Failure
+
+if TYPE_CHECKING:
+    from whygrad.capture.torch.capture import Capture
+
+Tensor = torch.Tensor
+MOST_NODES = 20_000
+NAMES = {
+    "Div": ("div", "true_divide", "__truediv__", "__rtruediv__", "reciprocal"),
+    "Pow": ("pow", "__pow__", "square", "__rpow__"),
+    "Mul": ("mul", "__rmul__"),
+    "Std": ("std", "std_mean"),
+    "Mean": ("mean", "nanmean"),
+    "LinalgVectorNorm": ("norm", "vector_norm"),
+}
+"""Operations behind autograd's node names, where they are not simply the same word."""
+
+
+def finite(args: Any) -> bool:
+    """Whether the loss of a backward is finite, as far as that can be seen without waiting for a device."""
+    loss = args[0] if args else None
+    if type(loss) is not Tensor or loss.dim() or not loss.is_cpu:
+        return True
+    return math.isfinite(loss.item())
+
+
+class Failing:
+    """Looks once, at the first loss that is not finite."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+        self.failure: Failure | None = None
+
+    def noticed(self, loss: Tensor, frame: FrameType) -> None:
+        if self.failure is not None:
+            return
+        site = frames.user_site(frame)
+        special = "nan" if math.isnan(float(loss.detach())) else "inf"
+        self.failure = Failure(site, self.capture.protocol.updates, special)
+        if self.poisoned():
+            return
+        traced = [b for b in self.capture.protocol.backwards if b.root is not None and b.site == site]
+        if traced:
+            self.failure.backward = traced[-1].id
+            self.failure.op = self._match(loss, traced[-1])
+
+    def poisoned(self) -> bool:
+        """Whether weights are not finite already, so that every forward is not."""
+        tensors = [t for _, t in self.capture.parameters.living() if t.is_floating_point() and not t.is_meta]
+        return any(not bool(torch.isfinite(t.detach()).all()) for t in tensors)
+
+    def _match(self, loss: Tensor, backward: Backward) -> int | None:
+        """The traced operation that stands where the failing node stands: the same rank among its kind."""
+        nodes = _nodes(loss.grad_fn)
+        failed = next((node for node in nodes if _fails(node)), None)
+        if failed is None:
+            return None
+        kind = failed.name()
+        alike = [node for node in nodes if node.name() == kind]
+        ops = _named(self.capture.extraction.graph.ops, self._carriers(backward), kind)
+        return ops[alike.index(failed)].id if len(ops) == len(alike) else None
+
+    def _carriers(self, backward: Backward) -> list[int]:
+        assert backward.root is not None
+        return sorted(self.capture.extraction.graph.carriers(backward.root))
+
+
+def _nodes(root: Any) -> list[Any]:
+    """Autograd's nodes behind a loss in the order of the forward."""
+    found: list[Any] = []
+    stack, seen = [root], {root}
+    while stack and len(found) < MOST_NODES:
+        node = stack.pop()
+        if node is None:
+            continue
+        found.append(node)
+        for following, _ in node.next_functions:
+            if following is not None and following not in seen:
+                seen.add(following)
+                stack.append(following)
+    return sorted((n for n in found if "Accumulate" not in n.name()), key=lambda n: n._sequence_nr())
+
+
+def _fails(node: Any) -> bool:
+    """Finite operands, and a result that is not."""
+    if node.name().startswith("MeanBackward"):
+        return getattr(node, "_saved_self_sym_numel", 1) == 0
+    saved = {name.removeprefix("_saved_"): getattr(node, name) for name in dir(node) if name.startswith("_saved_")}
+    result = saved.get("result")
+    if isinstance(result, Tensor):
+        return not _good(result)
+    own, other = saved.get("self"), saved.get("other")
+    operation = _AGAIN.get(node.name().removesuffix("Backward0"))
+    if operation is None or not isinstance(own if own is not None else other, Tensor):
+        return False
+    operands = [t for t in (own, other) if isinstance(t, Tensor)]
+    return all(_good(t) for t in operands) and not _good(operation(own, other, saved))
+
+
+def _good(tensor: Tensor) -> bool:
+    return bool(torch.isfinite(tensor.detach()).all())
+
+
+def _divided(own: Any, other: Any, _: dict[str, Any]) -> Tensor:
+    return torch.div(own if isinstance(own, Tensor) else torch.ones_like(other), other)
+
+
+_AGAIN: dict[str, Any] = {
+    "Log": lambda own, *_: own.log(),
+    "Log1P": lambda own, *_: own.log1p(),
+    "Log2": lambda own, *_: own.log2(),
+    "Log10": lambda own, *_: own.log10(),
+    "Atanh": lambda own, *_: own.atanh(),
+    "Acos": lambda own, *_: own.acos(),
+    "Asin": lambda own, *_: own.asin(),
+    "Pow": lambda own, _, saved: own.pow(saved.get("exponent", 1)),
+    "Div": _divided,
+}
+
+
+def _named(ops: dict[int, Op], numbers: list[int], kind: str) -> list[Op]:
+    word = kind.removesuffix("Backward0")
+    names = NAMES.get(word, (_snake(word),))
+    return [ops[n] for n in numbers if ops[n].name in names]
+
+
+def _snake(word: str) -> str:
+    """`LogSoftmax` is `log_softmax`, `Log1P` is `log1p`."""
+    out = "".join(
+        f"_{c.lower()}" if c.isupper() and i and not word[i - 1].isdigit() else c.lower() for i, c in enumerate(word)
+    )
+    return out.strip("_")
