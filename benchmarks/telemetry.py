@@ -29,10 +29,10 @@ from whygrad.capture.torch import Capture, Options
 from workloads import Between, Workload, nothing, workloads
 
 Contestant = Callable[[Workload], AbstractContextManager[Between]]
-LEAST = 12
-"""Updates that are run in any case, so that the traced window has closed."""
+LEAST = 100
+"""Updates before the clock starts: the window has closed and steps are no longer looked at one by one."""
 WARM = 0.6
-"""Seconds before the clock starts: the traced window closes and the early samples are over."""
+"""Seconds before the clock starts: the early samples are over."""
 
 
 def _capture(budget: float) -> Contestant:
@@ -128,10 +128,10 @@ def _wait(device: str) -> None:
 
 def timed(workload: Workload, between: Between, seconds: float, device: str) -> float:
     """Seconds per update."""
-    for length in (min(WARM, 2 * seconds), seconds):
+    for length, least in ((min(WARM, 2 * seconds), LEAST), (seconds, 3)):
         _wait(device)
         count, start = 0, time.perf_counter()
-        while time.perf_counter() - start < length or count < LEAST:
+        while time.perf_counter() - start < length or count < least:
             workload.update(between)
             count += 1
             if count % 8 == 0:
