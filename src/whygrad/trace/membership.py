@@ -117,11 +117,13 @@ def _alone(trace: Trace) -> dict[int, Backward]:
     """Parameters that some term of a loss reaches and nothing else: nobody computes a term that trains nothing."""
     new = {n for n in orphans(trace) if not trace.parameter(n).loaded} - by_hand(trace)
     found: dict[int, Backward] = {}
+    lost = missing(trace)
     for backward in latest(trace):
         assert backward.root is not None
         for term in terms(trace.graph, backward.root) if consumers(trace, backward) else ():
             reach = term.reach(trace.graph)
-            if reach and reach <= new:
+            cut = any(trace.graph.depends(op) & lost for op in term.ops)  # It was to train those, and something cut it.
+            if reach and reach <= new and not cut:
                 found.update(dict.fromkeys(reach, backward))
     return found
 
