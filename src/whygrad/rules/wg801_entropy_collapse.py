@@ -80,7 +80,7 @@ def _decides(op: Op) -> bool:
 
 
 def _undecided(op: Op) -> float:
-    return op.facts.undecided if op.facts is not None and op.facts.undecided is not None else 1.0
+    return max(0.0, op.facts.undecided) if op.facts is not None and op.facts.undecided is not None else 1.0
 
 
 def _weighed(trace: Trace, last: Evaluation) -> bool:
