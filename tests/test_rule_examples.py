@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 import whygrad
 from whygrad.finding import Finding
@@ -24,6 +25,7 @@ def blocks(rule: Rule) -> dict[str, str]:
 def findings(code: str, folder: Path, name: str) -> list[Finding]:
     file = folder / f"{name}.py"
     file.write_text(code, encoding="utf-8")
+    torch.manual_seed(0)
     with whygrad.watch() as watching:
         try:
             exec(compile(code, str(file), "exec"), {"__name__": "__main__", "print": lambda *_: None})
