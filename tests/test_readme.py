@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +15,11 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXAMPLE = Path("examples") / "dqn_corridor.py"
 
 
-def said(folder: Path, status: int) -> str:
-    command = [sys.executable, "-W", "ignore", "-m", "whygrad", "run", str(EXAMPLE)]
+PPO = ROOT / "benchmarks" / "healthy" / "ppo.py"
+
+
+def said(folder: Path, status: int, script: Path = EXAMPLE) -> str:
+    command = [sys.executable, "-W", "ignore", "-m", "whygrad", "run", str(script)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == status, done.stderr
@@ -43,6 +47,12 @@ def test_the_repaired_example_says_what_the_readme_shows(copied: Path) -> None:
     text = said(copied, 0).strip()
     assert text.startswith("whygrad: healthy.")
     assert text in README
+
+
+def test_the_healthy_ppo_says_what_the_readme_shows(tmp_path: Path) -> None:
+    shown = re.sub(r"\d+%", "#", said(tmp_path, 0, PPO).strip())
+    assert shown.startswith("whygrad: healthy.")
+    assert shown in re.sub(r"\d+%", "#", README)
 
 
 def test_importing_whygrad_imports_neither_torch_nor_rich_and_is_quick() -> None:
