@@ -32,7 +32,8 @@ BIRTHS = frozenset(
 CHEAP = frozenset({"linear", "mul", "sum"})
 """Of those: overflow needs huge values, so only outputs of few elements are looked at."""
 FEW = 4096
-SINGULAR = {"sqrt": 0.0, "norm": 0.0, "std": 0.0}
+EDGES = {"sqrt": (0.0,), "acos": (0.0, math.pi), "asin": (-math.pi / 2, math.pi / 2)}
+"""Results at which the derivative is infinite. (torch 2.13 gives zero for `norm` and `std` at zero.)"""
 LIMITS = frozenset({"clamp", "clip", "clamp_", "clip_", "hardtanh", "clamp_min", "clamp_max", "relu6", "clamp_min_"})
 RECTIFIERS = frozenset({"relu", "relu_", "threshold"})
 SQUASHERS = frozenset({"tanh", "tanh_", "sigmoid", "sigmoid_"})
@@ -69,8 +70,13 @@ def look_for_special(node: Node, out: Tensor) -> None:
     values = out.detach()
     if not bool(torch.isfinite(values).all()):
         facts(node).special = "nan" if bool(torch.isnan(values).any()) else "inf"
-    elif node.name in SINGULAR and out.requires_grad and bool((values == SINGULAR[node.name]).any()):
+    elif out.requires_grad and any(bool(torch.isclose(values, values.new_tensor(e)).any()) for e in _edges(node)):
         facts(node).singular = True
+
+
+def _edges(node: Node) -> tuple[float, ...]:
+    root = node.name in ("pow", "__pow__") and node.scalar is not None and 0 < node.scalar < 1
+    return (0.0,) if root else EDGES.get(node.name, ())
 
 
 def look_at_input(node: Node, tensor: Tensor) -> None:
