@@ -1,0 +1,212 @@
+"""Rules about shapes, formulas and numbers, on graphs built by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from building import Building, site
+from whygrad.engine import diagnose
+from whygrad.finding import Finding
+from whygrad.trace import Kind
+from whygrad.trace.facts import Facts
+
+
+class Script(Building):
+    """One network, one optimizer; `step` repeats an update so that things persist."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = self.parameter("net.weight")
+        self.adam = self.optimizer("adam", self.weight)
+
+    def shaped(self, number: int, *shape: int, facts: Facts | None = None, scalar: float | None = None) -> int:
+        op = self.trace.graph[number]
+        op.shape, op.facts, op.scalar = shape, facts, scalar
+        return number
+
+    def data(self, *shape: int, line: int = 2) -> int:
+        return self.shaped(self.op("randn", line=line, kind=Kind.INPUT), *shape)
+
+    def net(self, *shape: int, line: int = 10) -> int:
+        return self.shaped(self.linear(self.weight, self.data(shape[0], 4), line=line), *shape)
+
+    def step(self, loss: int, update: int = 0) -> None:
+        self.trace.updates += 1
+        backward = self.update(loss, self.adam)
+        backward.update = update
+
+    def codes(self) -> list[tuple[str, int]]:
+        return [(f.code, f.site.line if f.site is not None else 0) for f in self.loud()]
+
+    def loud(self) -> list[Finding]:
+        return [f for f in diagnose(self.trace) if f.loud]
+
+
+def regression(script: Script, prediction: tuple[int, ...], target: tuple[int, ...], out: tuple[int, ...]) -> None:
+    difference = script.op("sub", script.net(*prediction), script.data(*target), line=12)
+    square = script.op("pow", script.shaped(difference, *out), line=12)
+    script.step(script.shaped(script.op("mean", script.shaped(square, *out), line=12)))
+
+
+@pytest.mark.parametrize(
+    ("prediction", "target", "out", "said"),
+    [
+        ((8,), (8,), (8,), []),
+        ((8, 1), (8,), (8, 8), [("WG401", 12)]),
+        ((8,), (8, 1), (8, 8), [("WG401", 12)]),
+        ((8, 1), (1, 8), (8, 8), []),
+        ((8, 1), (5,), (8, 5), []),
+        ((8, 1), (8, 5), (8, 5), [("WG410", 12)]),
+        ((8, 5), (8, 1), (8, 5), []),
+        ((3, 8), (8,), (3, 8), []),
+    ],
+)
+def test_shapes_that_meet(
+    prediction: tuple[int, ...], target: tuple[int, ...], out: tuple[int, ...], said: list[tuple[str, int]]
+) -> None:
+    script = Script()
+    regression(script, prediction, target, out)
+    assert script.codes() == said
+
+
+def chosen(script: Script, facts: Facts, *after: str) -> None:
+    picked = script.op("__getitem__", script.net(8, 3), script.data(8), line=12)
+    picked = script.shaped(picked, 8, 8, facts=facts)
+    for name in after:
+        picked = script.op(name, picked, line=13)
+    script.step(script.op("mean", picked, line=14))
+
+
+def test_columns_of_all_actions_are_not_one_value_per_row() -> None:
+    script = Script()
+    chosen(script, Facts(picks="columns"))
+    assert script.codes() == [("WG407", 12)]
+
+
+def test_the_diagonal_of_them_is() -> None:
+    script = Script()
+    chosen(script, Facts(picks="columns"), "diagonal")
+    assert script.codes() == []
+
+
+@pytest.mark.parametrize(
+    ("shape", "facts", "said"),
+    [
+        ((8, 3), Facts(dim=0), [("WG402", 12)]),
+        ((8, 3), Facts(dim=1), []),
+        ((8, 1), Facts(dim=0), []),
+        ((5, 8, 3), Facts(dim=0), []),
+        ((5, 8, 3), Facts(dim=0, implied=True), [("WG402", 12)]),
+    ],
+)
+def test_what_a_softmax_runs_over(shape: tuple[int, ...], facts: Facts, said: list[tuple[str, int]]) -> None:
+    script = Script()
+    softmax = script.shaped(script.op("log_softmax", script.net(*shape), line=12), *shape, facts=facts)
+    script.step(script.op("mean", softmax, line=14))
+    assert script.codes() == said
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        ("softmax", "log_softmax", [("WG403", 13)]),
+        ("softmax", "logsumexp", [("WG403", 13)]),
+        ("softmax", "nll_loss", [("WG403", 13)]),
+        ("sigmoid", "binary_cross_entropy_with_logits", [("WG403", 13)]),
+        ("log_softmax", "log_softmax", []),
+        ("log_softmax", "softmax", []),
+        ("sigmoid", "log_softmax", []),
+    ],
+)
+def test_what_is_fed_to_what(first: str, second: str, said: list[tuple[str, int]]) -> None:
+    script = Script()
+    inner = script.shaped(script.op(first, script.net(8, 3), line=12), 8, 3, facts=Facts(dim=1))
+    outer = script.shaped(script.op(second, inner, line=13), 8, 3, facts=Facts(dim=1))
+    script.step(script.op("mean", outer, line=14))
+    assert script.codes() == said
+
+
+@pytest.mark.parametrize("around", [True, False])
+def test_a_limit_matters_where_nothing_leads_around_it(around: bool) -> None:
+    script = Script()
+    for update in range(4):
+        out = script.net(8, 1)
+        limited = script.shaped(script.op("clamp", out, line=12), 8, 1, facts=Facts(killed=1.0))
+        loss = script.op("add", limited, out, line=13) if around else limited
+        script.step(script.op("mean", loss, line=14), update)
+    assert script.codes() == ([] if around else [("WG405", 12)])
+
+
+@pytest.mark.parametrize(("early", "late", "said"), [(1.0, 1.0, [("WG502", 12)]), (0.0, 1.0, []), (1.0, 0.1, [])])
+def test_saturation_counts_when_it_was_there_from_the_start(
+    early: float, late: float, said: list[tuple[str, int]]
+) -> None:
+    script = Script()
+    for update in (0, 1, 2, 20, 40, 80):
+        killed = early if update < 5 else late
+        squashed = script.op("tanh", script.net(8, 1), line=12)
+        script.step(script.op("mean", script.shaped(squashed, 8, 1, facts=Facts(killed=killed)), line=14), update)
+    assert script.codes() == said
+
+
+@pytest.mark.parametrize(("last", "said"), [(0b1111, [("WG501", 12)]), (0b0111, [])])
+def test_units_are_dead_when_they_stay_so(last: int, said: list[tuple[str, int]]) -> None:
+    script = Script()
+    head = script.parameter("net.head")
+    script.trace.optimizers[0].parameters = (0, 1)
+    for update in (0, 1, 20, 40):
+        facts = Facts(killed=1.0, dead=0b1111 if update < 40 else last, units=4)
+        hidden = script.shaped(script.op("relu", script.net(8, 4), line=12), 8, 4, facts=facts)
+        out = script.shaped(script.linear(head, hidden, line=13), 8, 1)
+        script.step(script.op("mean", out, line=14), update)
+    assert script.codes() == said
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ([1, 1, 2, 1, 50, 90], []),
+        ([1, 1, 2, 1e3, 1e5, 1e7], [("WG504", 12)]),
+        ([1, 1, 2, 1e7, 1e5, 1e4], []),
+        ([1e5, 1e5, 1e5, 1e5, 1e5, 1e5], []),
+    ],
+)
+def test_growth_counts_not_size(sizes: list[float], said: list[tuple[str, int]]) -> None:
+    script = Script()
+    for update, size in enumerate(sizes):
+        script.step(script.op("mean", script.net(8, 1), line=12), update)
+        backward = script.trace.backwards[-1]
+        backward.largest, backward.made = {0: size}, site(12)
+    assert script.codes() == said
+
+
+@pytest.mark.parametrize("moved", [True, False])
+def test_weights_of_zero_matter_while_nothing_moves(moved: bool) -> None:
+    script = Script()
+    for update in range(5):
+        score = script.op("log_softmax", script.net(8, 3), line=12)
+        product = script.op("mul", score, script.data(8, 3), line=13)
+        script.step(script.op("mean", script.shaped(product, 8, 3, facts=Facts(nothing=1)), line=14), update)
+    script.trace.parameters[0].moved = moved
+    assert script.codes() == ([] if moved else [("WG506", 13)])
+
+
+def test_the_first_nan_is_named_and_what_follows_is_not() -> None:
+    script = Script()
+    out = script.net(8, 1)
+    ratio = script.shaped(script.op("div", out, script.data(8, 1), line=12), 8, 1, facts=Facts(special="nan"))
+    total = script.shaped(script.op("mean", ratio, line=13), facts=Facts(special="nan"))
+    script.step(total)
+    script.trace.backwards[-1] = replace(script.trace.backwards[-1], value=float("nan"))
+    assert script.codes() == [("WG505", 12)]
+
+
+def test_infinity_that_a_mask_put_there_is_no_finding() -> None:
+    script = Script()
+    masked = script.shaped(script.op("masked_fill", script.net(8, 3), line=12), 8, 3, facts=Facts(special="inf"))
+    softmax = script.shaped(script.op("softmax", masked, line=13), 8, 3, facts=Facts(dim=1))
+    script.step(script.op("mean", softmax, line=14))
+    script.trace.backwards[-1] = replace(script.trace.backwards[-1], value=0.5)
+    assert script.codes() == []
