@@ -61,8 +61,9 @@ class Window:
         return unseen
 
     def _again(self, times: int) -> None:
-        """Every loss so many times more, unless it does not come."""
+        """Every loss and every optimizer so many times more, unless they do not come."""
         self._sites = dict.fromkeys(self._sites, max(0, self.updates - times))
+        self._optimizers = dict.fromkeys(self._optimizers, max(0, self.updates - times))
         self._left = PATIENCE * times * max(1, len(self._optimizers))
 
     def should_close(self, calls_since_backward: int) -> bool:
