@@ -82,10 +82,10 @@ def _edges(node: Node) -> tuple[float, ...]:
 def look_at_input(node: Node, tensor: Tensor) -> None:
     """Data from outside: is it finite, is it a mask?"""
     plain = type(tensor) in (Tensor, torch.nn.Parameter) and tensor.layout == torch.strided
-    if not plain or tensor.is_meta or not 0 < tensor.numel() <= LARGEST:
+    if not plain or tensor.is_meta or not tensor.is_floating_point() or not 0 < tensor.numel() <= LARGEST:
         return
-    values = tensor.detach()
-    if tensor.is_floating_point():
+    with torch._C.DisableTorchFunction():  # Entrances come here with the mode on.
+        values = tensor.detach()
         if not bool(torch.isfinite(values).all()):
             facts(node).special = "nan" if bool(torch.isnan(values).any()) else "inf"
         elif bool(((values == 0) | (values == 1)).all()):
