@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from building import Building
-from whygrad import suppression
+from whygrad import suppression, thresholds
 from whygrad.config import Config, ConfigError, load, parse
 from whygrad.engine import diagnose
 from whygrad.finding import Finding
@@ -112,3 +112,40 @@ def test_roles_are_stated_by_module() -> None:
 def test_a_role_that_does_not_exist_is_an_error(roles: object) -> None:
     with pytest.raises(ConfigError, match="role"):
         parse({"roles": roles}, "pyproject.toml")
+
+
+def test_thresholds_of_a_project_decide() -> None:
+    trace = Trace(updates=4)
+    trace.singles = {Site("train.py", 3): (4, (1, 3))}
+    assert [f.code for f in diagnose(trace)] == ["WG805"]
+    assert diagnose(trace, Config(thresholds={"WG805": {"often": 9}})) == []
+    assert [f.code for f in diagnose(trace)] == ["WG805"]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "says"),
+    [
+        ({"WG999": {"far": 1.0}}, "no rule of this version"),
+        ({"WG802": {"fra": 1.0}}, "known: far, often"),
+    ],
+)
+def test_mistyped_thresholds_are_errors(chosen: dict[str, dict[str, float]], says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        thresholds.check(chosen, "pyproject.toml")
+
+
+def test_thresholds_are_numbers() -> None:
+    with pytest.raises(ConfigError, match="must be a number"):
+        parse({"thresholds": {"WG802": {"far": "1"}}}, "pyproject.toml")
+    assert parse({"thresholds": {"WG802": {"far": 1}}}, "pyproject.toml").thresholds == {"WG802": {"far": 1}}
+
+
+def test_every_threshold_of_the_rules_about_numbers_has_its_reason() -> None:
+    wanting = [
+        f"{code}.{t.name}"
+        for code, rule in rules().items()
+        if code.startswith(("WG4", "WG5", "WG8"))
+        for t in thresholds.of(rule.module).values()
+        if not t.reason
+    ]
+    assert wanting == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,8 @@ class Config:
     tensorboard: str = ""
     wandb: bool = False
     log: str = ""
+    thresholds: dict[str, dict[str, float]] = field(default_factory=dict)
+    """By code: numbers that a rule is to decide by in this project."""
     unknown: tuple[str, ...] = ()
     """Codes in `ignore` that do not exist."""
     file: str = ""
@@ -70,7 +72,7 @@ def parse(table: Any, file: str) -> Config:
     """Check every key; a mistyped one is an error, not silence."""
     if not isinstance(table, dict):
         raise ConfigError(f"{file}: [tool.whygrad] must be a table")
-    known = {"ignore", "fail-on", "updates", "trace", "roles", "budget", "tensorboard", "wandb", "log"}
+    known = {"ignore", "fail-on", "updates", "trace", "roles", "budget", "tensorboard", "wandb", "log", "thresholds"}
     for key in table:
         if key not in known:
             raise ConfigError(f"{file}: unknown key {key!r} in [tool.whygrad]; known: {', '.join(sorted(known))}")
@@ -90,6 +92,7 @@ def parse(table: Any, file: str) -> Config:
         _text(table, "tensorboard", file),
         _flag(table, "wandb", file),
         _text(table, "log", file),
+        _thresholds(table.get("thresholds", {}), file),
         tuple(code for code in ignore if code not in NAMES),
         file,
     )
@@ -102,6 +105,18 @@ def _roles(table: Any, file: str) -> tuple[tuple[str, str], ...]:
         if role not in ROLES:
             raise ConfigError(f"{file}: the role of {name} must be one of {', '.join(ROLES)}, not {role!r}")
     return tuple(table.items())
+
+
+def _thresholds(table: Any, file: str) -> dict[str, dict[str, float]]:
+    if not isinstance(table, dict) or not all(isinstance(numbers, dict) for numbers in table.values()):
+        raise ConfigError(
+            f"{file}: [tool.whygrad.thresholds] must hold a table per code, such as WG802 = {{ far = 1.0 }}"
+        )
+    for code, numbers in table.items():
+        for name, value in numbers.items():
+            if not isinstance(value, (int, float)) or isinstance(value, bool):
+                raise ConfigError(f"{file}: the threshold {name!r} of {code} must be a number, not {value!r}")
+    return {code: dict(numbers) for code, numbers in table.items()}
 
 
 def _budget(value: Any, file: str) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whygrad import suppression
+from whygrad import suppression, thresholds
 from whygrad.config import Config
 from whygrad.finding import SEVERITIES, Finding
 from whygrad.rule import rules
@@ -15,7 +15,8 @@ def diagnose(trace: Trace, config: Config = Config()) -> list[Finding]:
     findings: list[Finding] = []
     for rule in rules().values():
         try:
-            findings.extend(rule.check(trace))
+            with thresholds.adjusted(rule.module, config.thresholds.get(rule.code, {})):
+                findings.extend(rule.check(trace))
         except Exception as error:  # One broken rule must not take the others' answers away.
             trace.limits.append(f"rule {rule.code} failed ({type(error).__name__}: {error})")
     for finding in findings:

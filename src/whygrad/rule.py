@@ -23,12 +23,13 @@ class Rule:
     summary: str
     documentation: str
     check: Callable[[Trace], Iterable[Finding]]
+    module: ModuleType
 
 
 def from_module(module: ModuleType) -> Rule:
     """A rule file holds CODE, NAME, its documentation as docstring, and `check`."""
     documentation = (module.__doc__ or "").strip()
-    return Rule(module.CODE, module.NAME, documentation.splitlines()[0], documentation, module.check)
+    return Rule(module.CODE, module.NAME, documentation.splitlines()[0], documentation, module.check, module)
 
 
 @lru_cache(maxsize=1)

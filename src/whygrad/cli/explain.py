@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from typing import Any
 
+from whygrad import thresholds
 from whygrad.catalogue import NAMES
 from whygrad.cli.output import Voice
-from whygrad.rule import rules
+from whygrad.rule import Rule, rules
 
 
 def add(commands: Any) -> None:
@@ -29,5 +31,15 @@ def main(options: argparse.Namespace) -> int:
     rule = rules().get(code)
     if rule is None:
         return Voice(sys.stderr).complain(f"{code} ({NAMES[code]}) is reserved and not implemented in this version")
-    Voice(sys.stdout).say(f"{rule.code} {rule.name}\n\n{rule.documentation}\n")
+    Voice(sys.stdout).say(f"{rule.code} {rule.name}\n\n{rule.documentation}\n{_thresholds(rule)}")
     return 0
+
+
+def _thresholds(rule: Rule) -> str:
+    """The numbers it decides by, and how to change them."""
+    numbers = thresholds.of(rule.module).values()
+    if not numbers:
+        return ""
+    rows = [f"  {n.name} = {n.value:g}" + (f"  {n.reason}" if n.reason else "") for n in numbers]
+    wrapped = [textwrap.fill(row, 100, subsequent_indent="      ") for row in rows]
+    return "\n".join(["", f"Thresholds ([tool.whygrad.thresholds.{rule.code}] in pyproject.toml):", *wrapped, ""])

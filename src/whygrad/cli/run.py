@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from whygrad import config as configuration
+from whygrad import thresholds
 from whygrad.cli import report as reporting
 from whygrad.cli.output import Voice
 from whygrad.cli.script import Script, ScriptError, execute
@@ -124,6 +125,7 @@ def main(options: argparse.Namespace) -> int:
 
 def _config(options: argparse.Namespace, script: Script) -> configuration.Config:
     config = configuration.load(script.folder)
+    thresholds.check(config.thresholds, config.file)
     given = {key: getattr(options, key) for key in OVERRIDING}
     return dataclasses.replace(config, **{key: value for key, value in given.items() if value is not None})
 

@@ -52,6 +52,7 @@ LIMITS = frozenset(
     | {"min", "max", "minimum", "maximum", "fmin", "fmax"}
 )
 ALMOST_ALL = 0.95
+"""Share of the batch outside the bounds: a few values inside keep the network learning."""
 OFTEN = 3
 """Evaluations in which almost nothing passed, the latest among them."""
 

@@ -52,7 +52,9 @@ MOST = 0.8
 """Share of the outputs whose slope is below a thousandth. A policy that ends at its bounds because the best action
 lies there gets there late; what is saturated in the first updates already was not put there by learning."""
 EARLY = 5
+"""Updates from the first evaluation that count as the start."""
 OFTEN = 3
+"""Latest traced evaluations that must be saturated as well."""
 
 
 def check(trace: Trace) -> Iterator[Finding]:

@@ -51,7 +51,9 @@ NAME = "vanishing-gradient"
 FADED = 1e-5
 """Largest gradient of the first layer over that of the last one. A factor of a hundred is common and harmless."""
 DEEP = 4
+"""Layers from which one may speak of depth."""
 OFTEN = 3
+"""Traced backwards, all of which must fade: a single one may do so by chance."""
 
 
 def check(trace: Trace) -> Iterator[Finding]:

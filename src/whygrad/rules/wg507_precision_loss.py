@@ -48,6 +48,7 @@ NAME = "precision-loss"
 MOST = 0.7
 """Share of the weights with a gradient that a step leaves exactly as they were."""
 OFTEN = 4
+"""Traced steps, all of which must lose most of their updates."""
 
 
 def check(trace: Trace) -> Iterator[Finding]:

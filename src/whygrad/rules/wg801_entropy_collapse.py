@@ -53,10 +53,13 @@ NAME = "entropy-collapse"
 OPEN = 0.3
 """Share of the largest entropy from which a policy counts as undecided at the start."""
 GONE = 0.01
+"""Share of the largest entropy below which one action has practically all the probability."""
 EARLY = 0.25
 """Of the run: a policy that is decided later may have solved its task."""
 OFTEN = 3
+"""Traced evaluations from the fall on, none of which recovers."""
 LONG = 60
+"""Updates a run must have for its beginning to be called early."""
 
 
 def check(trace: Trace) -> Iterator[Finding]:

@@ -62,6 +62,7 @@ NAME = "policy-jump"
 FAR = 0.5
 """Approximate KL divergence of an update. Implementations that stop early do so at 0.01 to 0.05."""
 OFTEN = 2
+"""Traced evaluations that are this far out: the first epochs of a run may jump once."""
 
 
 def check(trace: Trace) -> Iterator[Finding]:

@@ -51,10 +51,13 @@ NAME = "value-explains-nothing"
 NOTHING = 0.02
 """Explained variance, in the middle of the late evaluations; one of them may be better by chance."""
 CHANCE = 0.15
+"""The best late evaluation may be this good by chance."""
 LONG = 100
 """Updates before a critic may be called slow to learn."""
 LATE = 20
+"""Updates after which an evaluation counts: before that every critic is untrained."""
 OFTEN = 4
+"""Late evaluations that are needed."""
 STEPS = 4
 """Addends from which a bootstrapped target is a return of several steps."""
 

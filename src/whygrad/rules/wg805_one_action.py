@@ -45,6 +45,7 @@ from whygrad.trace import Site, Trace
 CODE = "WG805"
 NAME = "one-action"
 OFTEN = 3
+"""Traced calls, all of them along a dimension of size one."""
 
 
 def check(trace: Trace) -> Iterator[Finding]:
