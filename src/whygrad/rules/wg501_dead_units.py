@@ -49,7 +49,7 @@ CODE = "WG501"
 NAME = "dead-units"
 NEARLY_ALL = 0.95
 """Of the units of a layer. Half a layer of dead units is common in networks that learn."""
-OFTEN = 3
+OFTEN = 2
 """Latest traced evaluations in which the same units must be zero."""
 LASTING = 10
 """Updates between the first and the last evaluation with the same dead units."""

@@ -12,10 +12,10 @@ torch.manual_seed(0)
 policy = torch.nn.Linear(4, 3)
 optimizer = torch.optim.Adam(policy.parameters(), lr=3.0)
 for _ in range(80):
-    dist = torch.distributions.Categorical(logits=policy(torch.ones(16, 4)))  # WG801
+    dist = torch.distributions.Categorical(logits=policy(torch.ones(16, 4)))
     action = dist.sample()
     reward = 100.0 + action.float()
-    loss = -(dist.log_prob(action) * reward).mean()
+    loss = -(dist.log_prob(action) * reward).mean()  # WG801
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
@@ -43,7 +43,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whygrad import wording
-from whygrad.finding import Finding
+from whygrad.finding import Finding, Label
 from whygrad.trace import Op, Trace
 from whygrad.trace.anatomy import PRODUCTS, head, score_like
 from whygrad.trace.evaluations import Evaluation, evaluations
@@ -73,9 +73,10 @@ def check(trace: Trace) -> Iterator[Finding]:
             continue
         after = group[fallen:]
         early = after[0].backward.update <= EARLY * trace.updates
-        if early and len(after) >= OFTEN and all(_undecided(e.op) <= GONE for e in after) and _weighed(trace, last):
+        score = _weighed(trace, last)
+        if early and len(after) >= OFTEN and all(_undecided(e.op) <= GONE for e in after) and score is not None:
             said.add(last.op.site)
-            yield _finding(trace, group[0], after)
+            yield _finding(trace, group[0], after, score)
 
 
 def _decides(op: Op) -> bool:
@@ -86,8 +87,8 @@ def _undecided(op: Op) -> float:
     return max(0.0, op.facts.undecided) if op.facts is not None and op.facts.undecided is not None else 1.0
 
 
-def _weighed(trace: Trace, last: Evaluation) -> bool:
-    """The loss weighs log-probabilities with numbers: a policy gradient, not imitation."""
+def _weighed(trace: Trace, last: Evaluation) -> Op | None:
+    """Where the loss weighs log-probabilities with numbers: a policy gradient, not imitation."""
     assert last.backward.root is not None
     for op in head(trace.graph, last.backward.root):
         carrying = [i for i in op.inputs if op.passes(i)]
@@ -97,11 +98,11 @@ def _weighed(trace: Trace, last: Evaluation) -> bool:
             and len(carrying) == 1
             and score_like(trace.graph, carrying[0].op)
         ):
-            return True
-    return False
+            return op
+    return None
 
 
-def _finding(trace: Trace, first: Evaluation, after: list[Evaluation]) -> Finding:
+def _finding(trace: Trace, first: Evaluation, after: list[Evaluation], score: Op) -> Finding:
     last = after[-1]
     reach = trace.graph.reach(last.op.id)
     who = wording.whom(trace, reach)
@@ -111,9 +112,9 @@ def _finding(trace: Trace, first: Evaluation, after: list[Evaluation]) -> Findin
         "warning",
         f"{who} {wording.verb(trace, reach, 'has', 'have')} stopped exploring: the entropy fell to "
         f"{_undecided(last.op):.1%} of its maximum by update {after[0].backward.update + 1}",
-        last.op.site,
-        "the distribution over the actions",
-        [],
+        score.site,
+        "weighs the actions' log-probabilities",
+        [Label(last.op.site, "the distribution over the actions")] if last.op.site is not None else [],
         "one action has nearly all the probability, so nothing else is sampled and nothing else can be learned.",
         f"{_undecided(first.op):.0%} of the largest possible entropy at update {first.backward.update + 1}, "
         f"{_undecided(last.op):.1%} at update {last.backward.update + 1} of {trace.updates}",

@@ -58,6 +58,8 @@ LATE = 20
 """Updates after which an evaluation counts: before that every critic is untrained."""
 OFTEN = 4
 """Late evaluations that are needed."""
+SETTLED = 2.0
+"""Mean squared error over the target's variance: the critic has found the mean and nothing else."""
 STEPS = 4
 """Addends from which a bootstrapped target is a return of several steps."""
 
@@ -72,7 +74,8 @@ def check(trace: Trace) -> Iterator[Finding]:
         if len(late) < OFTEN or last.op.site in said:
             continue
         parts = [_explained(e.op) for e in late]
-        if median(parts) <= NOTHING and max(parts) <= CHANCE and _value_error(trace, last):
+        settled = all(e.op.facts is not None and (e.op.facts.missed or 0.0) <= SETTLED for e in late)
+        if settled and median(parts) <= NOTHING and max(parts) <= CHANCE and _value_error(trace, last):
             said.add(last.op.site)
             yield _finding(trace, last, late)
 

@@ -34,5 +34,8 @@ class Facts:
     """Of a softmax: its mean entropy as a share of the largest possible one."""
     explained: float | None = None
     """Of an error: the part of the target's variance that the prediction explains."""
+    missed: float | None = None
+    """Of an error: the mean square of what is missed over the target's variance. Far above one, the mean is not even
+    learned yet."""
     divergence: float | None = None
     """Of a ratio: the estimate of the KL divergence between the old and the new policy."""

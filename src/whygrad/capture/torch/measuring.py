@@ -164,7 +164,9 @@ def _explained(node: Node, pair: list[Tensor], _: Tensor) -> None:
         prediction, target = (p.detach().double() for p in (pair if pair[0].requires_grad else pair[::-1]))
         variance = float(target.var())
         if variance > 0:
-            facts(node).explained = 1 - float((target - prediction).var()) / variance
+            missed = target - prediction
+            facts(node).explained = 1 - float(missed.var()) / variance
+            facts(node).missed = float(missed.pow(2).mean()) / variance
 
 
 def _bits(flags: Tensor) -> int:
