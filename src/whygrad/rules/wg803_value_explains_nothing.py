@@ -12,7 +12,7 @@ import torch
 critic = torch.nn.Sequential(torch.nn.Linear(2, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
 optimizer = torch.optim.Adam(critic.parameters(), lr=0.003)
 for _ in range(200):
-    obs, rewards = torch.randn(64, 2), torch.randn(4, 64)
+    obs, rewards = torch.randn(64, 2), [torch.randn(64) for _ in range(4)]
     returns = obs.sum(1).flip(0) + 0.1 * rewards[0]
     for reward in rewards[1:]:
         returns = 0.1 * reward + returns
@@ -28,7 +28,7 @@ import torch
 critic = torch.nn.Sequential(torch.nn.Linear(2, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
 optimizer = torch.optim.Adam(critic.parameters(), lr=0.003)
 for _ in range(200):
-    obs, rewards = torch.randn(64, 2), torch.randn(4, 64)
+    obs, rewards = torch.randn(64, 2), [torch.randn(64) for _ in range(4)]
     returns = obs.sum(1) + 0.1 * rewards[0]
     for reward in rewards[1:]:
         returns = 0.1 * reward + returns
