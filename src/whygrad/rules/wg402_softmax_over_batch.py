@@ -67,7 +67,7 @@ def _over_the_batch(trace: Trace, op: Op) -> bool:
     if source is None or not 2 <= len(source.shape) <= rank or min(source.shape) < 2:
         return False
     made = behind_shaping(trace.graph, source.id)
-    return made is not None and layer(trace.graph, made) and made.name == "linear"
+    return made is not None and layer(trace.graph, made) and made.name == "linear" and made.shape == source.shape
 
 
 def _finding(trace: Trace, op: Op) -> Finding:

@@ -47,6 +47,7 @@ from statistics import median
 from whygrad import wording
 from whygrad.finding import Finding
 from whygrad.trace import Op, Trace
+from whygrad.trace.anatomy import behind_shaping
 from whygrad.trace.errors import errors
 from whygrad.trace.evaluations import Evaluation, evaluations
 
@@ -98,7 +99,9 @@ def _value_error(trace: Trace, last: Evaluation) -> bool:
     for error in errors(trace.graph, last.backward.root):
         parts = {error.op.id, *(found.id for _, found in trace.graph.operands(error.op))}
         single = len(last.op.shape) < 2 or last.op.shape[-1] == 1
-        if last.op.id in parts and single and len(error.target) >= STEPS:
+        made = behind_shaping(trace.graph, error.prediction[0].op) if len(error.prediction) == 1 else None
+        head = made is not None and made.name == "linear" and made.shape[-1:] == (1,)
+        if last.op.id in parts and single and head and len(error.target) >= STEPS:
             return True
     return False
 

@@ -18,5 +18,22 @@ def latest(trace: Trace, most: int = 2) -> Iterator[Backward]:
     for backward in trace.rooted:
         assert backward.root is not None
         losses.setdefault((backward.site, trace.graph[backward.root].site), []).append(backward)
+    takers = _takers(trace)
     for group in losses.values():
-        yield from group[-most:]
+        # At the end of a window some of the steps that use a backward may not have been seen.
+        whole = max(len(takers.get(backward.id, ())) for backward in group)
+        yield from [b for b in group if len(takers.get(b.id, ())) == whole][-most:]
+
+
+def _takers(trace: Trace) -> dict[int, set[int]]:
+    """Optimizers that used a backward, by backward."""
+    return trace.once("takers", lambda: _find_takers(trace))
+
+
+def _find_takers(trace: Trace) -> dict[int, set[int]]:
+    out: dict[int, set[int]] = {}
+    for step in trace.steps:
+        for ids in step.consumed.values():
+            for number in ids:
+                out.setdefault(number, set()).add(step.optimizer)
+    return out

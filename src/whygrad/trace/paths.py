@@ -160,6 +160,8 @@ def _acting(graph: Graph, path: Path, *, chosen: bool) -> bool:
     """Whether the path runs through an action that was drawn while gradient was off, or used as an index: a rollout."""
     regions = [graph[n].region for n in path.blockers]
     off = any(r is not None and r.by in ("user", "library") for r in regions)
+    if off and chosen and any(graph[n].kind is Kind.DISCRETE for n in path.ops):
+        return True  # The best of several candidates, picked by number and played.
     return (off or chosen) and any(_draws(graph, graph[n]) for n in path.ops)
 
 

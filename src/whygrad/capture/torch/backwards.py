@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Tensor = torch.Tensor
 MEASURED = 3
 """Backwards of a loss whose terms are differentiated one by one."""
+ATTENTIVE = 8
+"""Backwards after a window opens whose activations are looked at; then one in so many."""
 MOST_ROOTS = 4
 """Losses kept in the graph per backward site; the first ones and then the latest."""
 
@@ -41,11 +43,13 @@ class Backwards:
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
         self.count = 0
+        self._since_open = 0
         self._roots: dict[Any, int] = {}
 
     def forget(self) -> None:
         """The window opens anew: losses are counted from the start."""
         self._roots.clear()
+        self._since_open = 0
 
     def before(self, frame: FrameType, roots: list[Tensor], how: str) -> _Pending | None:
         capture = self.capture
@@ -80,6 +84,8 @@ class Backwards:
             capture.naming.look(frame)
         capture.mode.pause.depth += 1
         capture.calls_at_backward = capture.mode.calls
+        self._since_open += 1
+        capture.recorder.attentive = self._since_open < ATTENTIVE or not self._since_open % ATTENTIVE
         capture.gradients.settle()
         if keep and root is not None and how == "backward" and count < MEASURED and len(roots) == 1:
             self._measure(backward, roots[0], root)
@@ -166,7 +172,5 @@ class Backwards:
         if not grads:
             return {}
         with torch._C.DisableTorchFunction(), torch.no_grad():
-            sizes = [grad.detach().abs().max() for grad in grads.values()]
-            if len({size.device for size in sizes}) > 1:
-                return {number: float(size) for number, size in zip(grads, sizes, strict=True)}
-            return dict(zip(grads, torch.stack([size.float() for size in sizes]).tolist(), strict=True))
+            sizes = torch._foreach_norm([grad.detach() for grad in grads.values()], float("inf"))
+            return {number: float(size) for number, size in zip(grads, sizes, strict=True)}

@@ -26,12 +26,9 @@ BIRTHS = frozenset(
     pow __pow__ __rpow__ float_power square atanh acosh acos asin tan sinh cosh std var std_mean var_mean mean nanmean
     softmax log_softmax logsumexp cross_entropy nll_loss binary_cross_entropy norm vector_norm cumprod prod xlogy
     lgamma digamma masked_fill masked_fill_ where normalize cosine_similarity kl_div gaussian_nll_loss
-    scaled_dot_product_attention log_prob linear mul sum""".split()
+    scaled_dot_product_attention log_prob""".split()
 )
-"""Operations that can make NaN or Inf out of finite values; the rest only passes it on."""
-CHEAP = frozenset({"linear", "mul", "sum"})
-"""Of those: overflow needs huge values, so only outputs of few elements are looked at."""
-FEW = 4096
+"""Operations that can make NaN or Inf out of values of ordinary size; the rest only passes it on."""
 EDGES = {"sqrt": (0.0,), "acos": (0.0, math.pi), "asin": (-math.pi / 2, math.pi / 2)}
 """Results at which the derivative is infinite. (torch 2.13 gives zero for `norm` and `std` at zero.)"""
 LIMITS = frozenset({"clamp", "clip", "clamp_", "clip_", "hardtanh", "clamp_min", "clamp_max", "relu6", "clamp_min_"})
@@ -39,8 +36,8 @@ RECTIFIERS = frozenset({"relu", "relu_", "threshold"})
 SQUASHERS = frozenset({"tanh", "tanh_", "sigmoid", "sigmoid_"})
 
 
-def measure(node: Node, args: Any, kwargs: dict[str, Any], out: Tensor) -> None:
-    """Fill in what is worth knowing about a finished operation."""
+def measure(node: Node, args: Any, kwargs: dict[str, Any], out: Tensor, *, attentive: bool) -> None:
+    """Fill in what is worth knowing about a finished operation; what only persists is looked at now and then."""
     name = node.name
     if not out.is_floating_point() or out.is_meta or out.is_sparse or out.is_nested:
         return
@@ -49,7 +46,7 @@ def measure(node: Node, args: Any, kwargs: dict[str, Any], out: Tensor) -> None:
     if name in ALONG or name in PICKERS:
         place(facts(node), name, args, kwargs)
     reader = READERS.get(name)
-    if reader is not None and out.requires_grad and 0 < out.numel() <= LARGEST:
+    if attentive and reader is not None and out.requires_grad and 0 < out.numel() <= LARGEST:
         reader(node, [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)], out)
     look_for_special(node, out)
 
@@ -60,15 +57,20 @@ def facts(node: Node) -> Facts:
     return node.facts
 
 
+def all_finite(values: Tensor) -> bool:
+    """The sum of finite values is finite unless it overflows; only then are they looked at one by one."""
+    return math.isfinite(values.sum()) or bool(torch.isfinite(values).all())
+
+
 def look_for_special(node: Node, out: Tensor) -> None:
     """NaN or Inf: looked for where it can arise, and wherever an operand had it."""
     tainted = any(operand.facts is not None and operand.facts.special for operand, _, _ in node.inputs)
-    if not tainted and (node.name not in BIRTHS or (node.name in CHEAP and out.numel() > FEW)):
+    if not tainted and node.name not in BIRTHS:
         return
     if not 0 < out.numel() <= LARGEST:
         return
     values = out.detach()
-    if not bool(torch.isfinite(values).all()):
+    if not all_finite(values):
         facts(node).special = "nan" if bool(torch.isnan(values).any()) else "inf"
     elif out.requires_grad and any(bool(torch.isclose(values, values.new_tensor(e)).any()) for e in _edges(node)):
         facts(node).singular = True
@@ -86,14 +88,14 @@ def look_at_input(node: Node, tensor: Tensor) -> None:
         return
     with torch._C.DisableTorchFunction():  # Entrances come here with the mode on.
         values = tensor.detach()
-        if not bool(torch.isfinite(values).all()):
+        if not all_finite(values):
             facts(node).special = "nan" if bool(torch.isnan(values).any()) else "inf"
         elif bool(((values == 0) | (values == 1)).all()):
             facts(node).mask = True
 
 
 def _share(condition: Tensor) -> float:
-    return float(condition.float().mean())
+    return int(torch.count_nonzero(condition)) / condition.numel()
 
 
 def _limits(node: Node, operands: list[Tensor], out: Tensor) -> None:
@@ -104,12 +106,11 @@ def _limits(node: Node, operands: list[Tensor], out: Tensor) -> None:
 
 def _rectified(node: Node, _: list[Tensor], out: Tensor) -> None:
     values = out.detach()
-    zero = values == 0
     found = facts(node)
-    found.killed = _share(zero)
+    found.killed = 1 - int(torch.count_nonzero(values)) / values.numel()
     units = values.shape[-1] if values.dim() > 1 else 1
     if 1 < units <= MOST_UNITS:
-        found.units, found.dead = units, _bits(zero.reshape(-1, units).all(0))
+        found.units, found.dead = units, _bits(values.reshape(-1, units).amax(0) == 0)
 
 
 def _squashed(node: Node, _: list[Tensor], out: Tensor) -> None:

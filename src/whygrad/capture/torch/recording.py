@@ -30,6 +30,8 @@ class Recorder:
         self.parameters = parameters
         self.departures: dict[frames.Place, Node] = {}
         """The latest node per place where values left torch."""
+        self.attentive = True
+        """Activations and distributions are looked at in this update."""
         self.ran: set[CodeType | None] = set()
         """The user's functions in which some operation ran."""
         self.singles: dict[frames.Place, tuple[int, tuple[int, ...]]] = {}
@@ -178,7 +180,7 @@ class Recorder:
         if name in RATIOS and node.requires_grad and _may_be_ratio(node) and 0 < out.numel() <= LARGEST:
             distance = (out.detach() - 1.0).abs()
             node.spread, node.off = float(distance.max()), float((distance > 1e-3).float().mean())
-        measuring.measure(node, args, kwargs, out)
+        measuring.measure(node, args, kwargs, out, attentive=self.attentive)
         if name == "argmax" and node.code is not None:
             self._chooses(node.code, node.lasti, args, kwargs)
 

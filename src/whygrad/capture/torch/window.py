@@ -41,8 +41,10 @@ class Window:
         count = self._optimizers.get(optimizer)
         if self.open:
             self._left -= 1
-        if self.open or count is None:
-            self._optimizers[optimizer] = (count or 0) + (1 if self.open else 0)
+        # Opened again in the middle of an update: steps count once every loss has come by.
+        counts = self.open and (self.first or self._seen())
+        if counts or count is None:
+            self._optimizers[optimizer] = (count or 0) + (1 if counts else 0)
         return self._optimizers[optimizer] < self.updates
 
     def should_open(self, total: int, unseen: bool, symptom: bool) -> bool:
@@ -60,6 +62,9 @@ class Window:
             self._left = PATIENCE * self.updates * (1 + len(self._optimizers))
         return unseen
 
+    def _seen(self) -> bool:
+        return all(count >= self.updates for count in self._sites.values())
+
     def _again(self, times: int) -> None:
         """Every loss and every optimizer so many times more, unless they do not come."""
         self._sites = dict.fromkeys(self._sites, max(0, self.updates - times))
@@ -73,5 +78,4 @@ class Window:
             return True
         if not self.first and self._left <= 0:
             return True
-        enough = all(count >= self.updates for count in self._sites.values())
-        return enough and bool(self._optimizers) and all(c >= self.updates for c in self._optimizers.values())
+        return self._seen() and bool(self._optimizers) and all(c >= self.updates for c in self._optimizers.values())
