@@ -14,7 +14,7 @@ from whygrad.trace.site import Site
 
 WRITING = frozenset({"copy_", "lerp_", "mul_", "add_", "set_", "data"})
 SPEAKING = re.compile(r"update|sync|copy|polyak|soft|hard|ema|refresh|track|lerp|load", re.IGNORECASE)
-ROUNDS = re.compile(r"ep(isode)?s?$|epoch|round|iter|rollout", re.IGNORECASE)
+ROUNDS = re.compile(r"(^|_)ep(isode)?s?$|episode|epoch|round|iter|rollout", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,9 +70,9 @@ class Backwards:
         )
         backward.library, backward.serial = inside, capture.shadow.serial
         backward.update = capture.protocol.updates
-        if len(roots) == 1 and roots[0].numel() == 1:
-            backward.value = float(roots[0].detach())
-            backward.poisoned = not math.isfinite(backward.value) and capture.failing.poisoned()
+        backward.value = _value(roots)
+        if backward.value is not None and not math.isfinite(backward.value):
+            backward.poisoned = capture.failing.poisoned()
         if root is not None:
             backward.made = frames.site(root.code, root.lasti, root.inner)
         loss = (site, root.code, root.lasti, root.inner) if root is not None else site
@@ -174,3 +174,10 @@ class Backwards:
         with torch._C.DisableTorchFunction(), torch.no_grad():
             sizes = torch._foreach_norm([grad.detach() for grad in grads.values()], float("inf"))
             return {number: float(size) for number, size in zip(grads, sizes, strict=True)}
+
+
+def _value(roots: list[Tensor]) -> float | None:
+    """The loss as a number, where it is one: not on the meta device, not inside a functorch transform."""
+    if len(roots) != 1 or roots[0].numel() != 1 or roots[0].is_meta or roots[0].is_complex():
+        return None
+    return None if torch._C._are_functorch_transforms_active() else float(roots[0].detach())

@@ -192,7 +192,7 @@ class Sampling:
 
     def _loss(self, draft: Draft, roots: Any, frame: FrameType) -> None:
         loss = roots[0] if isinstance(roots, (list, tuple)) and len(roots) == 1 else roots
-        if not isinstance(loss, Tensor) or loss.numel() != 1 or type(loss) is not Tensor:
+        if type(loss) is not Tensor or loss.numel() != 1 or loss.is_meta:
             return
         place = (frame.f_code, frame.f_lasti)
         if place not in self._names:
