@@ -11,7 +11,7 @@ import torch
 
 critic = torch.nn.Sequential(torch.nn.Linear(2, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
 optimizer = torch.optim.Adam(critic.parameters(), lr=0.003)
-for _ in range(200):
+for _ in range(320):
     obs, rewards = torch.randn(64, 2), [torch.randn(64) for _ in range(4)]
     returns = obs.sum(1).flip(0) + 0.1 * rewards[0]
     for reward in rewards[1:]:
@@ -27,7 +27,7 @@ import torch
 
 critic = torch.nn.Sequential(torch.nn.Linear(2, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
 optimizer = torch.optim.Adam(critic.parameters(), lr=0.003)
-for _ in range(200):
+for _ in range(320):
     obs, rewards = torch.randn(64, 2), [torch.randn(64) for _ in range(4)]
     returns = obs.sum(1) + 0.1 * rewards[0]
     for reward in rewards[1:]:
@@ -57,7 +57,7 @@ NOTHING = 0.02
 """Explained variance, in the middle of the late evaluations; one of them may be better by chance."""
 CHANCE = 0.15
 """The best late evaluation may be this good by chance."""
-LONG = 100
+LONG = 300
 """Updates before a critic may be called slow to learn."""
 LATE = 20
 """Updates after which an evaluation counts: before that every critic is untrained."""
