@@ -80,15 +80,21 @@ class Protocol:
 
     def patch_always(self, patches: Patches) -> None:
         self._patch_construction(patches)
-        # One of each: torch goes through the hooks while one of them may end the watching, which removes them.
-        self._hooks = [
-            register_optimizer_step_pre_hook(self._pre_step),
-            register_optimizer_step_post_hook(self._post_step),
-        ]
+        self._hooks = [register_optimizer_step_pre_hook(self._pre_step)]
 
     def listen(self, attentive: bool) -> None:
         """While the window is open every step counts, and its end matters too."""
         self.attentive = attentive
+
+    def _await_end(self, wanted: bool) -> None:
+        """Hear of the end of steps only while somebody asks: a call into cold code costs microseconds per step.
+
+        Done before a step: torch is not going through these hooks then.
+        """
+        while len(self._hooks) > 1 and not wanted:
+            self._hooks.pop().remove()
+        if len(self._hooks) == 1 and wanted:
+            self._hooks.append(register_optimizer_step_post_hook(self._post_step))
 
     def unhook(self) -> None:
         for hook in self._hooks:
@@ -146,6 +152,8 @@ class Protocol:
             held.steps += 1  # The way almost every step goes once the window has closed.
             self.updates += 1
             if held.steps < held.next_sample:
+                if len(self._hooks) > 1:
+                    self._await_end(False)
                 return
             work = self._sample
         else:
@@ -154,6 +162,7 @@ class Protocol:
         closure = len(args) > 1 or kwargs.get("closure") is not None  # args[0] is the optimizer itself
         with torch._C.DisableTorchFunction():
             self.guard(lambda: work(optimizer, closure, frame), "step")
+        self._await_end(self.sampling or self.attentive)
 
     def _sample(self, optimizer: Any, closure: bool, frame: FrameType) -> None:
         held = self.seen(optimizer, frame)
