@@ -42,7 +42,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whygrad.finding import Finding, Label
-from whygrad.idle import drained, thrown_away
+from whygrad.idling import drained, thrown_away
 from whygrad.source.discarding import Useless
 from whygrad.source.exhausting import Exhausted
 from whygrad.trace import Trace

@@ -48,7 +48,7 @@ from collections.abc import Iterator
 
 from whygrad import leaking, wording
 from whygrad.finding import Finding, Label
-from whygrad.idle import thrown_away
+from whygrad.idling import thrown_away
 from whygrad.source.refreshing import refreshes
 from whygrad.trace import Trace
 from whygrad.trace.refreshing import Lagging, lagging

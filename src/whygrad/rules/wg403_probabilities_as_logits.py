@@ -42,11 +42,10 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Op, Trace
-from whygrad.trace.anatomy import behind_shaping, head
+from whygrad.trace.anatomy import NORMALISING, behind_shaping, head
 
 CODE = "WG403"
 NAME = "probabilities-as-logits"
-NORMALISING = frozenset({"softmax", "log_softmax", "cross_entropy", "logsumexp", "gumbel_softmax"})
 EXPECTS = {
     **dict.fromkeys(NORMALISING, "softmax"),
     "nll_loss": "softmax",

@@ -38,7 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whygrad import numbers
+from whygrad import poisoning
 from whygrad.finding import Finding
 from whygrad.trace import Trace
 from whygrad.trace.nonfinite import origins
@@ -50,7 +50,7 @@ NAME = "log-of-zero"
 def check(trace: Trace) -> Iterator[Finding]:
     for origin in origins(trace):
         if origin.kind == "log":
-            yield numbers.finding(
+            yield poisoning.finding(
                 trace,
                 origin,
                 CODE,

@@ -43,6 +43,7 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Op, Trace
+from whygrad.trace.anatomy import behind_shaping
 from whygrad.trace.rectified import Rectified, rectified
 
 CODE = "WG406"
@@ -64,7 +65,9 @@ def check(trace: Trace) -> Iterator[Finding]:
 
 def _finding(trace: Trace, found: Rectified) -> Finding:
     op: Op = found.op
-    reach = trace.graph.reach(op.id)
+    below = behind_shaping(trace.graph, op.inputs[0].op)
+    operands = trace.graph.operands(below) if below is not None else ()
+    reach = frozenset(found.parameter for _, found in operands if found.parameter is not None)
     who = wording.whom(trace, reach)
     what, why = AS[found.use]
     labels = []
@@ -75,7 +78,7 @@ def _finding(trace: Trace, found: Rectified) -> Finding:
         CODE,
         NAME,
         "error",
-        f"{who} cannot output less than zero: its last layer is rectified and used as {what}",
+        f"{who} cannot give less than zero: its output is rectified and used as {what}",
         op.site,
         "ReLU on the output of the last layer",
         labels,

@@ -41,7 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whygrad import numbers
+from whygrad import poisoning
 from whygrad.finding import Finding
 from whygrad.trace import Trace
 from whygrad.trace.nonfinite import PRODUCTS, origins
@@ -54,7 +54,7 @@ def check(trace: Trace) -> Iterator[Finding]:
     for origin in origins(trace):
         if origin.kind == "mask":
             product = origin.op.name in PRODUCTS
-            yield numbers.finding(
+            yield poisoning.finding(
                 trace,
                 origin,
                 CODE,

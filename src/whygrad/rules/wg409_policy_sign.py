@@ -41,7 +41,7 @@ from collections.abc import Iterator
 
 from whygrad import wording
 from whygrad.finding import Finding, Label
-from whygrad.signs import Wrong, wrong_signs
+from whygrad.pushing import Wrong, wrong_signs
 from whygrad.trace import Trace
 
 CODE = "WG409"

@@ -39,7 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whygrad import numbers, wording
+from whygrad import poisoning, wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Backward, Trace
 from whygrad.trace.magnitudes import exploding
@@ -61,7 +61,7 @@ def check(trace: Trace) -> Iterator[Finding]:
         if origin.kind == "other" and origin.backward.site not in exploded:
             name = origin.op.name
             fix = next((text for key, text in FIXES.items() if key in name), "keep its operands inside the valid range")
-            yield numbers.finding(trace, origin, CODE, NAME, _why(origin.special, name), fix)
+            yield poisoning.finding(trace, origin, CODE, NAME, _why(origin.special, name), fix)
     unseen = poisoned(trace)
     if unseen is not None and unseen.site not in exploded:
         yield _unseen(trace, unseen)

@@ -114,7 +114,7 @@ def _finding(trace: Trace, last: Evaluation, late: list[Evaluation]) -> Finding:
         CODE,
         NAME,
         "warning",
-        f"{who} {wording.verb(trace, reach, 'explains', 'explain')} nothing of its target: explained variance stays at "
+        f"{who} {wording.verb(trace, reach, 'explains', 'explain')} nothing of the target: explained variance stays at "
         "or below zero",
         last.op.site,
         "prediction against target",

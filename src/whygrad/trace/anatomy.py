@@ -13,6 +13,8 @@ LOGS = frozenset(
     | {"binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "kl_div"}
 )
 PROBABILITIES = frozenset({"softmax", "sigmoid", "gumbel_softmax"})
+NORMALISING = frozenset({"softmax", "log_softmax", "cross_entropy", "logsumexp", "gumbel_softmax"})
+"""What takes logits and makes a distribution of them."""
 PRODUCTS = frozenset({"mul", "__rmul__", "mul_", "__imul__"})
 CONTRACTIONS = frozenset({"dot", "vdot", "inner", "mv", "matmul", "mm", "__matmul__", "einsum", "bmm"})
 SHAPING = frozenset(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import SHAPING, behind_shaping, head, layer
+from whygrad.trace.anatomy import NORMALISING, SHAPING, behind_shaping, head, layer
 from whygrad.trace.errors import errors
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.losses import latest
@@ -13,7 +13,6 @@ from whygrad.trace.terms import SUMS
 from whygrad.trace.trace import Trace
 
 RECTIFIERS = frozenset({"relu", "relu_", "clamp_min", "threshold"})
-NORMALISING = frozenset({"softmax", "log_softmax", "cross_entropy", "logsumexp", "gumbel_softmax"})
 PICKING = SHAPING | {"gather", "take_along_dim", "index_select", "mean", "sum"}
 MANY = 0.3
 """Share of zeros from which a rectified value counts as held down."""
