@@ -25,6 +25,8 @@ from whygrad.capture.torch import Capture, Options
 
 UPDATES_PER_ROUND = 40
 RESAMPLES = 2000
+NETWORKS = ((64, 64), (256, 256))
+"""Hidden units and batch."""
 
 
 def dqn(hidden: int, batch: int) -> Callable[[], None]:
@@ -103,7 +105,7 @@ def main() -> None:
     )
     print("| network | batch | traced | after the window |")
     print("|---|---|---|---|")
-    for hidden, batch in ((64, 64), (256, 256)):
+    for hidden, batch in NETWORKS:
         ratios = measure(hidden, batch, arguments.rounds)
         cells = [f"{r:.3f}× ({low:.3f}–{high:.3f})" for r, low, high in ratios.values()]
         print(f"| 4-{hidden}-2 | {batch} | {cells[0]} | {cells[1]} |", flush=True)

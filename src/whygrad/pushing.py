@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from whygrad.source import expressions
 from whygrad.trace import Backward, Op, Site, Trace
 from whygrad.trace.anatomy import PRODUCTS, behind_shaping, head, score_like
-from whygrad.trace.graph import Graph
+from whygrad.trace.graph import Graph, Kind
 from whygrad.trace.losses import latest
 from whygrad.trace.ratios import ratios
-from whygrad.trace.signs import signed
+from whygrad.trace.signs import NEGATING, signed
 from whygrad.trace.terms import SUMS
 
 GAINS = re.compile(r"adv|return|reward|gae|\bret(s|urns)?\b|\br\b|score|gain|(^|_)G(_|$)|(^|[^a-z])rtg", re.IGNORECASE)
-COSTS = re.compile(r"cost|regret|penal|dist(ance)?s?\b|loss|energy|error|neg|violat|danger", re.IGNORECASE)
+COSTS = re.compile(r"cost|regret|penal|dist(ance)?s?\b(?!\.)|loss|energy|error|neg|violat|danger", re.IGNORECASE)
 WEIGHING = PRODUCTS | {"einsum", "dot", "vdot", "inner", "matmul", "__matmul__", "mv"}
 MOST = 40
 CALLED = re.compile(r"\.entropy\(\)$")
@@ -84,7 +84,8 @@ def _policy(graph: Graph, number: int, surrogates: set[int]) -> bool:
 
 def _meaning(graph: Graph, op: Op, weight: int) -> str:
     """The name of the weight, where it speaks of something to be gained."""
-    names = [n for n in (*_operands(op), *_called(graph, weight)) if n]
+    own = [*expressions.targets(op.site), _function(op.site)] if op.site is not None else []
+    names = [n for n in (*_operands(op), *_called(graph, weight)) if n and n not in own]
     if any(COSTS.search(name) for name in names):
         return ""
     return next((n for n in names if GAINS.search(n)), "")
@@ -96,13 +97,19 @@ def _called(graph: Graph, start: int) -> list[str]:
     stack, seen = [start], {start}
     while stack and len(seen) < MOST:
         op = graph.ops.get(stack.pop(0))
-        if op is None or op.layer:
-            continue
-        out += [expressions.name(op.site), *(expressions.targets(op.site) if op.site is not None else [])]
+        if op is None or op.layer or op.kind is Kind.DISCRETE or (op.region is not None and op.region.by == "sample"):
+            continue  # What the action was drawn from says nothing about what it earned.
+        if op.site is not None:
+            out += [expressions.name(op.site), *expressions.targets(op.site), _function(op.site)]
         fresh = [i.op for i in op.inputs if i.op not in seen and not i.selector]
         seen.update(fresh)
         stack.extend(fresh)
     return out
+
+
+def _function(site: Site) -> str:
+    """What a value is called by the function that computes it: `env.reward(…)`."""
+    return site.function.rsplit(".", 1)[-1]
 
 
 def _operands(op: Op) -> list[str]:
@@ -126,9 +133,17 @@ def _extreme(graph: Graph, backward: Backward, op: Op, sign: int, surrogates: se
         return
     smallest = op.name in ("min", "minimum")
     if smallest == (sign > 0):
-        yield Wrong(
-            backward, op, "extreme", f"{'minimum' if smallest else 'maximum'} of the plain and the clipped term"
-        )
+        which = f"{'minimum' if smallest else 'maximum'} of the plain and the clipped term"
+        outside = [list(head(graph, i.op, stop=lambda _, o: o.id in surrogates)) for i in op.inputs]
+        plus = smallest and not any(_negated(graph, side) for side in outside)
+        yield Wrong(backward, op, "score" if plus else "extreme", which)
+
+
+def _negated(graph: Graph, side: list[Op]) -> bool:
+    """`-ratio * advantage` in any spelling: then the minimum is wrong, else the sign of the whole."""
+    signs = [op.name in NEGATING or (op.scalar is not None and op.scalar < 0) for op in side]
+    weights = [f for op in side if op.name in PRODUCTS for i, f in graph.operands(op) if not i.carries]
+    return any(signs) or any(w.name in NEGATING or (w.scalar is not None and w.scalar < 0) for w in weights)
 
 
 def _entropy(graph: Graph, backward: Backward, op: Op, sign: int, outermost: bool) -> Iterator[Wrong]:

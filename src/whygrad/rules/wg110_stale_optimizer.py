@@ -86,8 +86,10 @@ def _replacement(trace: Trace, found: Stale) -> Site | None:
         return parameter.replaced
     attributes = {name.split(".")[-1] for name in expressions.parameter_sources(found.optimizer.site)}
     attributes |= set(parameter.name.split(".")[:-1])
+    before = trace.parameter(min(found.old)).creation_stack
     for site in parameter.creation_stack:
-        building = site.function.endswith("__init__")  # A constructor makes; whoever called it replaces.
+        twice = any(old.function == site.function and old.line != site.line for old in before)
+        building = site.function.endswith("__init__") and not twice  # It only makes; whoever called it replaces.
         if not building and any(target.split(".")[-1] in attributes for target in expressions.targets(site)):
             return site
     return None

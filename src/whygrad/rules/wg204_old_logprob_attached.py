@@ -48,7 +48,7 @@ from whygrad.finding import Finding
 from whygrad.trace import Trace
 from whygrad.trace.anatomy import tops
 from whygrad.trace.leaks import Leak, leak_onto
-from whygrad.trace.ratios import Ratio, made_of, ratios
+from whygrad.trace.ratios import Ratio, made_of, ratios, reused
 
 CODE = "WG204"
 NAME = "old-logprob-attached"
@@ -65,6 +65,8 @@ def _leak(trace: Trace, ratio: Ratio) -> Leak | None:
     apart = not {op.id for op in tops(graph, ratio.new)} & {op.id for op in tops(graph, ratio.old)}
     raised = trace.raised is not None and trace.raised.backward == ratio.backward.id
     both = graph.reach(ratio.new) & graph.reach(ratio.old)
+    if not both and ratio in reused(trace):
+        both = graph.reach(ratio.old)
     if not (apart or made_of(graph, ratio.old, ratio.new)):
         return None
     return leak_onto(trace, ratio.backward, ratio.op, graph[ratio.old], both, raised=raised)
@@ -77,7 +79,9 @@ def _finding(trace: Trace, leak: Leak) -> Finding:
         NAME,
         "error",
         f"{who} {wording.verb(trace, leak.parameters, 'is', 'are')} trained against itself: the old log-probability "
-        "in the ratio keeps its gradient",
+        "in the ratio keeps its gradient"
+        if leak.optimizers
+        else "backward fails: the old log-probability in the ratio keeps its graph, and an earlier backward freed it",
         leak.op.site,
         "both sides of the ratio carry gradient",
         leaking.labels(trace, leak, "the old log-probability is computed here, with a graph"),

@@ -129,7 +129,12 @@ def _storing(trace: Trace, holder: str, made: Site | None) -> Site | None:
     name = holder.split("[")[0].rsplit(".", 1)[-1]
     if not name:
         return made
-    if made is not None and any(name in target for target in expressions.targets(made)):
+    if made is not None and any(_under(target, name, "." in holder) for target in expressions.targets(made)):
         return made
     order = sorted(trace.files, key=lambda file: made is None or file != made.file)
     return stored(order, holder) or made
+
+
+def _under(target: str, name: str, attribute: bool) -> bool:
+    """Whether a statement stores under the name; what lives on in an attribute is not stored by a local variable."""
+    return f".{name}" in target if attribute else name in target

@@ -41,6 +41,7 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Clip, Step, Trace
+from whygrad.trace.membership import stale
 
 CODE = "WG304"
 NAME = "clip-misplaced"
@@ -87,7 +88,8 @@ def _judge(trace: Trace, clip: Clip) -> str | None:
         return "effective"
     step = next((s for s in following if clip.parameters.intersection(_held(trace, s))), None)
     if step is None:
-        return None if not following or not clip.parameters else _unstepped(trace, following[0])
+        replaced = any(clip.parameters & case.new for case in stale(trace))  # The optimizer is wrong, not the clip.
+        return None if not following or not clip.parameters or replaced else _unstepped(trace, following[0])
     between = [
         b for b in trace.backwards if clip.order < b.order < step.order and b.deposits.intersection(clip.parameters)
     ]

@@ -51,7 +51,7 @@ def check(trace: Trace) -> Iterator[Finding]:
 
 
 def _finding(trace: Trace, found: Outer) -> Finding:
-    tall, flat, out = (list(op.shape) for op in (found.tall, found.flat, found.op))
+    tall, flat, out = list(found.tall.shape), list(found.flat.shape), found.shape
     labels = [
         Label(op.site, f"has shape {list(op.shape)}")
         for op in (found.tall, found.flat)

@@ -39,13 +39,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whygrad import wording
-from whygrad.finding import Finding
+from whygrad.finding import Finding, Label
 from whygrad.trace import Op, Trace
 from whygrad.trace.anatomy import behind_shaping, head, layer
 
 CODE = "WG402"
 NAME = "softmax-over-batch"
 NORMALISING = frozenset({"softmax", "log_softmax", "logsumexp"})
+PICKING = frozenset({"multinomial", "gather"})
+BATCHED = frozenset({"matmul", "__matmul__", "bmm", "baddbmm"})
+ELEMENTWISE = frozenset({"exp", "log", "clamp", "clone", "dropout", "float"})
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -56,6 +59,29 @@ def check(trace: Trace) -> Iterator[Finding]:
             if op.name in NORMALISING and op.site not in seen and _over_the_batch(trace, op):
                 seen.add(op.site)
                 yield _finding(trace, op)
+    for op, user in _used_by_row(trace):
+        if op.site not in seen:
+            seen.add(op.site)
+            yield _finding(trace, op, user)
+
+
+def _used_by_row(trace: Trace) -> Iterator[tuple[Op, Op]]:
+    """Normalised along dimension 0, and then drawn from, picked from or summed up along the last one."""
+    graph = trace.graph
+    for user in graph.ops.values():
+        if user.name not in PICKING and user.name not in BATCHED:
+            continue
+        op = graph.ops.get(user.inputs[0].op) if user.inputs else None
+        while op is not None and op.name in ELEMENTWISE and op.inputs:
+            op = graph.ops.get(op.inputs[0].op)
+        if op is None or op.name not in NORMALISING or op.facts is None or op.facts.dim != 0:
+            continue
+        rank = len(op.shape)
+        if rank < (3 if user.name in BATCHED else 2) or min(op.shape) < 2 or not trace.graph.made_from(op.id):
+            continue
+        along = user.facts.dim if user.facts is not None and user.name == "gather" else rank - 1
+        if along == rank - 1:
+            yield op, user
 
 
 def _over_the_batch(trace: Trace, op: Op) -> bool:
@@ -70,7 +96,7 @@ def _over_the_batch(trace: Trace, op: Op) -> bool:
     return made is not None and layer(trace.graph, made) and made.name == "linear" and made.shape == source.shape
 
 
-def _finding(trace: Trace, op: Op) -> Finding:
+def _finding(trace: Trace, op: Op, user: Op | None = None) -> Finding:
     source = trace.graph[op.inputs[0].op]
     who = wording.whom(trace, trace.graph.made_from(op.id))
     rows, columns = source.shape[0], source.shape[-1]
@@ -82,9 +108,10 @@ def _finding(trace: Trace, op: Op) -> Finding:
         "outputs",
         op.site,
         f"works along dimension 0 of {list(source.shape)}",
-        [],
+        [Label(user.site, "goes along the last dimension")] if user is not None and user.site is not None else [],
         "dimension 0 is the batch; each column sums to one over unrelated samples, and a row does not sum to one.",
-        f"{op.name} over dim 0 of a network's output of shape {list(source.shape)}",
+        f"{op.name} over dim 0 of shape {list(source.shape)}"
+        + (f", then {user.name} over the last dim" if user is not None else ""),
         "say dim=-1" if op.facts is not None and op.facts.implied else "use dim=-1",
         evidence={"dim": 0, "shape": list(source.shape)},
     )

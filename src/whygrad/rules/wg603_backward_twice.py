@@ -39,6 +39,7 @@ from whygrad import explaining
 from whygrad.finding import Finding
 from whygrad.trace import Trace
 from whygrad.trace.carrying import carried
+from whygrad.trace.ratios import reused
 
 CODE = "WG603"
 NAME = "backward-twice"
@@ -48,6 +49,8 @@ def check(trace: Trace) -> Iterator[Finding]:
     for error in explaining.raised(trace, CODE):
         if any(case.backward.id == error.backward for case in carried(trace)):
             return  # A value stored with its graph: WG207 names the line.
+        if reused(trace):
+            return  # The old side of a ratio: WG204 says what it should have been.
         found = explaining.finding(
             CODE,
             NAME,

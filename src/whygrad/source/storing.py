@@ -25,9 +25,17 @@ def stored(files_: list[str], holder: str) -> Site | None:
         module = files.tree(file)
         found = list(_statements(module, name, inside)) if module is not None else []
         if found:
-            _, node = min(found, key=lambda f: f[0])
+            attribute = "." in base
+            _, node = min(found, key=lambda f: (f[0], attribute and not _sets_attribute(f[1], name)))
             return Site(*expressions.span(file, node))
     return None
+
+
+def _sets_attribute(node: ast.AST, name: str) -> bool:
+    """Whether the name is one of an object's here: a local variable of the same name does not live on."""
+    places = [*getattr(node, "targets", ()), getattr(node, "target", None), getattr(node, "func", None)]
+    parts = (part for place in places if place is not None for part in ast.walk(place))
+    return any(isinstance(part, ast.Attribute) and part.attr == name for part in parts)
 
 
 def _under_key(files_: list[str], key: str) -> Site | None:

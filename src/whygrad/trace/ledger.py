@@ -165,6 +165,8 @@ class Copy:
     """It mixes new values into the old ones, as an exponential average does."""
     itself: frozenset[int] = frozenset()
     """Of `into`, those that were written from nothing but their own values."""
+    serial: int = 0
+    """Operations with smaller numbers came before it."""
 
 
 @dataclass(slots=True)

@@ -123,9 +123,17 @@ def _alone(trace: Trace) -> dict[int, Backward]:
         for term in terms(trace.graph, backward.root) if consumers(trace, backward) else ():
             reach = term.reach(trace.graph)
             cut = any(trace.graph.depends(op) & lost for op in term.ops)  # It was to train those, and something cut it.
-            if reach and reach <= new and not cut:
-                found.update(dict.fromkeys(reach, backward))
+            if reach & new and not cut and (reach <= new or _scaled_only(trace, backward, reach - new)):
+                found.update(dict.fromkeys(reach & new, backward))
     return found
+
+
+def _scaled_only(trace: Trace, backward: Backward, held: Iterable[int]) -> bool:
+    """What is held only scales the outputs: a bare parameter such as a log-std, behind every layer of the term."""
+    assert backward.root is not None
+    graph, held = trace.graph, set(held)
+    layers = [op for op in (graph[n] for n in graph.carriers(backward.root)) if op.layer]
+    return not any(_reached(trace, op.inputs) & held for op in layers)
 
 
 def idle(trace: Trace) -> dict[int, list[Backward]]:

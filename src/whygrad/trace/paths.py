@@ -57,8 +57,9 @@ def paths(
     targets: frozenset[int],
     alive: frozenset[int],
     fresh: frozenset[int] = frozenset(),
+    avoided: frozenset[int] = frozenset(),
 ) -> dict[int, Path]:
-    """The cheapest plausible path to each target, where there is one.
+    """The cheapest plausible path to each target, where there is one; none runs through what is `avoided`.
 
     `alive` are the parameters that training moves: where one operand of a product or of an error
     carries gradient to them, the other operand is a constant on purpose. `fresh` ones get gradient
@@ -71,10 +72,11 @@ def paths(
     queue: list[tuple[float, int, int, bool, bool, bool]] = [(0.0, -r, 0, False, False, False) for r in roots]
     heapq.heapify(queue)
     found: dict[int, Path] = {}
+    played: set[int] = set()
     while queue:
         cost, negative, before, layered, inferred, chosen = heapq.heappop(queue)
         number, previous = -negative, -before or None
-        if number in visits or number not in graph.ops or cost > DEAREST:
+        if number in visits or number not in graph.ops or cost > DEAREST or number in avoided:
             continue
         op = graph[number]
         visits[number] = _Visit(cost, previous, inferred, chosen)
@@ -83,12 +85,17 @@ def paths(
                 path = _path(graph, visits, number, op.parameter)
                 if not _acting(graph, path, chosen=chosen):
                     found[op.parameter] = path
+                else:
+                    played.update(path.blockers)
             continue
         paid = cost + _toll(graph, op, graph.ops.get(previous) if previous is not None else None)
         for operand in _followed(graph, op, layered, alive | fresh if op.name in SCALINGS else alive):
             extra = INFERRED_COST * (operand.inferred + operand.selector) + TARGET_COST * (operand.op in constant)
             through = (layered or op.layer, inferred or operand.inferred, chosen or operand.selector)
             heapq.heappush(queue, (paid + extra, -operand.op, -number, *through))
+    if played:  # A cheap way through the rollout may hide one through the loss itself.
+        rest = targets - found.keys()
+        return found | paths(graph, roots, rest, alive, fresh, avoided | played)
     return found
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from whygrad.trace.anatomy import LOGS, PROBABILITIES, SHAPING, head, score_like, tops
 from whygrad.trace.graph import Graph, Kind, Op
 from whygrad.trace.ledger import Backward
+from whygrad.trace.site import Site
 from whygrad.trace.terms import SCALINGS
 from whygrad.trace.trace import Trace
 
@@ -129,10 +130,39 @@ def same_weights(trace: Trace, ratio: Ratio) -> bool | None:
     """Whether both sides come from one network with the same weights; None if that cannot be told."""
     graph = trace.graph
     trained = {n for n in graph.reach(ratio.new) if trace.parameter(n).consumed}
-    if not trained or not trained <= graph.made_from(ratio.old):
+    behind = graph.made_from(ratio.old)
+    own = bool(trained) and trained <= behind
+    start = forward_start(graph, ratio.old, trained) if own else _refreshed(trace, ratio.old, behind, trained)
+    if start is None:
         return None
-    start, end = forward_start(graph, ratio.old, trained), ratio.op.id
+    end = ratio.op.id
     return not any(start <= s.serial < end and trained & set(s.consumed) for s in trace.steps)
+
+
+def _refreshed(trace: Trace, old: int, behind: Iterable[int], trained: set[int]) -> int | None:
+    """When the network behind the old side was made equal to the trained one, if it was, before it acted."""
+    copy_of: set[int] = set()
+    start, began = None, forward_start(trace.graph, old, set(behind))
+    for number in behind:
+        copies = [c for c in trace.copies if number in c.into and c.serial <= began]
+        if not copies or copies[-1].blended or not copies[-1].pairs.get(number, frozenset()) <= trained:
+            return None
+        copy_of |= copies[-1].pairs.get(number, frozenset())
+        start = copies[-1].serial if start is None else min(start, copies[-1].serial)
+    return start if copy_of == trained else None
+
+
+def reused(trace: Trace) -> list[Ratio]:
+    """Ratios whose old side was differentiated before, so that the backward through it failed."""
+    raised, graph = trace.raised, trace.graph
+    if raised is None or raised.code != "WG603" or raised.culprit is None:
+        return []
+    failed = [r for r in ratios(trace) if r.attached and r.backward.id == raised.backward]
+    return [r for r in failed if raised.culprit in _sites(graph, r.old) - _sites(graph, r.new)]
+
+
+def _sites(graph: Graph, root: int) -> set[Site | None]:
+    return {graph[number].site for number in graph.carriers(root)}
 
 
 def batch(graph: Graph, root: int) -> frozenset[int]:
@@ -147,8 +177,8 @@ def batch(graph: Graph, root: int) -> frozenset[int]:
         if not op.inputs and op.parameter is None and data:
             found.add(op.id)
         rows = op.name in ("__getitem__", "index_select", "take")
-        for operand in op.inputs:
-            if operand.op not in seen and not (operand.selector and rows):
+        for operand in op.inputs[:1] if rows else op.inputs:
+            if operand.op not in seen:
                 seen.add(operand.op)
                 stack.append(operand.op)
     return frozenset(found)

@@ -12,12 +12,11 @@ from whygrad.trace.ratios import MADE_UP
 from whygrad.trace.terms import SCALINGS, SUMS
 from whygrad.trace.trace import Trace
 
-PAIRWISE = (
-    SUMS
-    | SCALINGS
-    | {"mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "binary_cross_entropy_with_logits", "kl_div", "pow"}
-    | {"minimum", "maximum", "min", "max", "where", "fmin", "fmax"}
+REDUCED = frozenset(
+    {"mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "binary_cross_entropy_with_logits", "kl_div"}
 )
+"""They combine pair by pair and then give one number, whose shape shows nothing."""
+PAIRWISE = SUMS | SCALINGS | REDUCED | {"pow", "minimum", "maximum", "min", "max", "where", "fmin", "fmax"}
 
 
 @dataclass(slots=True)
@@ -29,6 +28,12 @@ class Outer:
     tall: Op
     """The operand with the extra dimension of size one."""
     flat: Op
+
+    @property
+    def shape(self) -> list[int]:
+        """What the pairs are laid out in, also where a loss has reduced them to a number."""
+        flat = (1,) * (len(self.tall.shape) - len(self.flat.shape)) + self.flat.shape
+        return [max(pair) for pair in zip(self.tall.shape, flat, strict=True)]
 
 
 def outer_products(trace: Trace) -> Iterator[Outer]:
@@ -49,7 +54,8 @@ def _met(graph: Graph, op: Op) -> tuple[Op, Op] | None:
     values = [found for operand, found in graph.operands(op) if not operand.selector or op.name == "where"]
     for tall in values if op.name in PAIRWISE else ():
         for flat in values:
-            if len(tall.shape) == len(flat.shape) + 1 and _grows(tall.shape, flat.shape) and len(op.shape) >= 2:
+            spread = len(op.shape) >= 2 or op.name in REDUCED
+            if spread and len(tall.shape) == len(flat.shape) + 1 and _grows(tall.shape, flat.shape):
                 return tall, flat
     return None
 

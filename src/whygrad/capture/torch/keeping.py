@@ -64,7 +64,7 @@ class Keeping:
         steps = self._steps[optimizer]
         if len(self.shadow._table) > MOST_LIVING or (steps > FIRST_STEPS and steps % LATER):
             return
-        named = {id(t): name for t, *name in _named(frame)}
+        named = _holders(frame)
         boundary = serials[-2] if len(serials) > 1 else 0  # What the update before made is no longer needed.
         counts: dict[Any, list[torch.Tensor]] = {}
         nodes: dict[Any, Node] = {}
@@ -138,6 +138,16 @@ def _grows(counts: list[int]) -> bool:
         if rises >= GROWING:
             return True
     return False
+
+
+def _holders(frame: FrameType) -> dict[int, list[str]]:
+    """Who holds each tensor: an object or a container that lives on, rather than a variable of a function."""
+    found: dict[int, list[str]] = {}
+    for tensor, path, file in _named(frame):
+        known = found.get(id(tensor))
+        if known is None or "." in path or "[" in path or not ("." in known[0] or "[" in known[0]):
+            found[id(tensor)] = [path, file]
+    return found
 
 
 def _named(frame: FrameType | None) -> Iterator[tuple[torch.Tensor, str, str]]:

@@ -24,6 +24,9 @@ ALWAYS_CHECKED = 64
 LEAST_STRIDE = 16
 CHEAP_LOOK = 8
 """Parameters whose gradients are looked at per step on average, once training has settled."""
+LONGEST_STRIDE = 256
+RARER = 16
+"""A look every sixteenth of the steps so far: what changes late in a run lasts."""
 
 
 @dataclass
@@ -44,7 +47,7 @@ class Held:
     tensors: list[tuple[Known, Tensor]] = field(default_factory=list)
     """What it holds; the tensors live as long as the optimizer does."""
     stride: int = LEAST_STRIDE
-    """Steps between two looks at the gradients, so that looking stays cheap."""
+    """Least number of steps between two looks at the gradients, so that looking stays cheap."""
     next_look: int = 0
     next_sample: int = 0
     """The step at which the telemetry wants to be asked again."""
@@ -178,7 +181,8 @@ class Protocol:
         held = self.seen(optimizer, frame)
         held.steps += 1
         self.updates += 1
-        held.next_look = held.steps + (held.stride if held.steps > ALWAYS_CHECKED else 0)
+        stride = max(held.stride, min(held.steps // RARER, LONGEST_STRIDE))
+        held.next_look = held.steps + (stride if held.steps > ALWAYS_CHECKED else 0)
         known = len(held.parameters)
         self.refresh(held, optimizer)
         if len(held.parameters) > known:
@@ -212,7 +216,7 @@ class Protocol:
 
     # -- only while tracing
 
-    def copied(self, into: Tensor, sources: set[int], site: Site | None, blended: bool) -> None:
+    def copied(self, into: Tensor, sources: set[int], site: Site | None, blended: bool, serial: int) -> None:
         number = self.parameters.register(into).number
         self.parameters[number].loaded = True
         itself = frozenset({number}) if sources == {number} else frozenset[int]()
@@ -224,9 +228,10 @@ class Protocol:
             last.itself |= itself
             last.blended = last.blended or blended
             last.pairs[number] = last.pairs.get(number, frozenset()) | sources
+            last.serial = serial
             return
         mine = frozenset(sources)
-        event = Copy(site, frozenset({number}), mine, self.clock.tick(), {number: mine}, blended, itself)
+        event = Copy(site, frozenset({number}), mine, self.clock.tick(), {number: mine}, blended, itself, serial)
         remember(self.copies, event)
 
     def _found(self, held: Held) -> tuple[dict[int, tuple[int, ...]], set[int]]:

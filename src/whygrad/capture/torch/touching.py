@@ -35,7 +35,8 @@ class Touching:
             return
         own = self.capture.parameters.register(tensor).number
         blended = node.name.removeprefix("_foreach_") in BLENDS or (own in found and len(found) > 1)
-        self.capture.protocol.copied(tensor, found, frames.site(node.code, node.lasti, node.inner), blended)
+        site = frames.site(node.code, node.lasti, node.inner)
+        self.capture.protocol.copied(tensor, found, site, blended, self.capture.shadow.serial)
 
     def froze(self, tensor: Tensor, on: bool, frame: FrameType) -> None:
         known = self.capture.parameters.register(tensor)
