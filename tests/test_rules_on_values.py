@@ -210,3 +210,33 @@ def test_infinity_that_a_mask_put_there_is_no_finding() -> None:
     script.step(script.op("mean", softmax, line=14))
     script.trace.backwards[-1] = replace(script.trace.backwards[-1], value=0.5)
     assert script.codes() == []
+
+
+def bootstrapping(script: Script, size: float, reward: float, update: int) -> None:
+    """One update of a value against a reward and its own discounted estimate."""
+    prediction = script.net(16, 1)
+    estimate = script.op("detach", script.net(16, 1), line=11, kind=Kind.DETACH)
+    discounted = script.shaped(script.op("mul", estimate, line=11), 16, 1, scalar=0.99)
+    reward_op = script.shaped(script.data(16, 1), 16, 1, facts=Facts(largest=reward))
+    target = script.shaped(script.op("add", reward_op, discounted, line=11), 16, 1)
+    loss = script.shaped(script.op("mse_loss", prediction, target, line=12), facts=Facts(typical=size))
+    script.step(loss, update)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "reward", "said"),
+    [
+        ((1.0, 2e3, 4e3, 8e3), 1.0, [("WG804", 12)]),
+        ((1.0, 2e3, 4e3, 8e3), 10.0, []),
+        ((1.0, 2e3, 4e3, 8e3), 0.0, []),
+        ((1.0, 8e3, 8.1e3, 8.2e3), 1.0, []),
+        ((2e3, 8e3), 1.0, []),
+    ],
+)
+def test_values_beyond_every_sum_of_rewards(
+    sizes: tuple[float, ...], reward: float, said: list[tuple[str, int]]
+) -> None:
+    script = Script()
+    for number, size in enumerate(sizes):
+        bootstrapping(script, size, reward, 20 * 2**number)
+    assert script.codes() == said

@@ -37,5 +37,9 @@ class Facts:
     missed: float | None = None
     """Of an error: the mean square of what is missed over the target's variance. Far above one, the mean is not even
     learned yet."""
+    typical: float | None = None
+    """Of an error: the mean magnitude of the prediction."""
+    largest: float | None = None
+    """Of data from outside: its largest magnitude."""
     divergence: float | None = None
     """Of a ratio: the estimate of the KL divergence between the old and the new policy."""

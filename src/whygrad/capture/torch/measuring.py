@@ -88,6 +88,7 @@ def look_at_input(node: Node, tensor: Tensor) -> None:
         return
     with torch._C.DisableTorchFunction():  # Entrances come here with the mode on.
         values = tensor.detach()
+        facts(node).largest = float(values.abs().max())
         if not all_finite(values):
             facts(node).special = "nan" if bool(torch.isnan(values).any()) else "inf"
         elif bool(((values == 0) | (values == 1)).all()):
@@ -163,6 +164,7 @@ def _explained(node: Node, pair: list[Tensor], _: Tensor) -> None:
         return
     if pair[0].numel() >= ENOUGH:
         prediction, target = (p.detach().double() for p in (pair if pair[0].requires_grad else pair[::-1]))
+        facts(node).typical = float(prediction.abs().mean())
         variance = float(target.var())
         if variance > 0:
             missed = target - prediction

@@ -12,8 +12,8 @@ SAMPLED = 256
 WHOLE = 65_536
 """Parameters up to this size are compared whole around a step; of larger ones what the gradient moves most."""
 FIRST_LOOK = 4
-LATER = 1.5
-"""Looks become rarer as the run goes on; the last one comes when it ends."""
+LATER = 1.25
+"""Looks become rarer as the run goes on; the last one lies at most a fifth of the run before its end."""
 ROUNDING = 1e-5
 HALF = (torch.bfloat16, torch.float16)
 
