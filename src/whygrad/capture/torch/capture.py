@@ -139,6 +139,7 @@ class Capture:
         threads.patch(self._during, self.mode)
         self.gradients.forget()
         self.gradients.patch(self._during)
+        self.sampling.scaling.patch_steps(self._during)
         self.mode.live = True
         self.mode.pause.depth = 0
         self.calls_at_backward = self.mode.calls
