@@ -128,6 +128,7 @@ def test_a_tensorboard_server_shows_raw_and_clipped_side_by_side(server: str) ->
         assert {f"raw/{name}", f"clipped/{name}"} <= histograms.keys()
         assert {f"raw/{name}/norm", f"clipped/{name}/norm", f"update_ratio/{name}"} <= scalars.keys()
     assert {"raw/optimizer/norm", "clipped/optimizer/norm", "clip_rate/optimizer", "loss/loss"} <= scalars.keys()
+    assert {"term/loss/q_net", "activation/q_net.0/saturated"} <= scalars.keys()
 
 
 @tensorboard

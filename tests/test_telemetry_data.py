@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whygrad.sinks.scalars import Scalars
 from whygrad.telemetry.histogram import BINS, Histogram, bin_of, limits
-from whygrad.telemetry.record import Gradient, ParameterSample, Record
+from whygrad.telemetry.record import Activation, Gradient, ParameterSample, Record
 from whygrad.telemetry.series import MOST, Series
 from whygrad.telemetry.summary import Summary
 
@@ -75,6 +76,27 @@ def record(update: int, raw: float = 2.0, clipped: float = 1.0) -> Record:
     sample = ParameterSample("net.0.weight", "net", 4, gradient(raw), gradient(clipped), 0.01, 1e-3)
     bias = ParameterSample("net.0.bias", "net", 2, gradient(raw, 2, 0.5), gradient(clipped, 2), 0.02, 1e-3)
     return Record(update, 0.1 * update, "optimizer", [sample, bias], {"loss": 3.0}, {"entropy": 0.5})
+
+
+def test_a_term_as_written_is_one_level_of_a_tag() -> None:
+    traced = record(1)
+    traced.terms = {"kl / beta": {"net": 0.5}, "value": {"net": math.inf}}
+    traced.activations = {"net.0": Activation(False, 0.5, 0.25), "net.2": Activation(True, 0.125)}
+    shown = Scalars().of(traced)
+    assert {tag: value for tag, value in shown.items() if tag.startswith(("term/", "activation/"))} == {
+        "term/kl ÷ beta/net": 0.5,
+        "activation/net.0/zeros": 0.5,
+        "activation/net.0/dead": 0.25,
+        "activation/net.2/saturated": 0.125,
+    }
+    stored = json.loads(json.dumps(traced.to_json(), allow_nan=False))
+    assert stored["terms"] == {"kl / beta": {"net": 0.5}, "value": {"net": None}}
+    assert stored["activations"]["net.2"] == {"saturated": 0.125}
+    summary = Summary()
+    summary.add(traced)
+    again = Summary.from_json(json.loads(json.dumps(summary.to_json())))
+    assert again.terms["kl / beta → net"].latest == (1, 0.5)
+    assert again.activations["net.0 dead"].latest == (1, 0.25)
 
 
 def test_a_layer_is_its_parameters_together() -> None:

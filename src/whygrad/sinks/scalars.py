@@ -32,6 +32,12 @@ class Scalars:
             yield f"loss/{name}", finite(value)
         for name, value in record.signals.items():
             yield f"signals/{name}", finite(value)
+        for term, norms in record.terms.items():
+            for module, norm in norms.items():
+                yield f"term/{_one_level(term)}/{module}", finite(norm)
+        for layer, activation in record.activations.items():
+            for name, share in activation.numbers.items():
+                yield f"activation/{layer}/{name}", share
 
     def _clip_rate(self, record: Record) -> float | None:
         clipped, judged = self._judged.get(record.optimizer, (0, 0))
@@ -39,6 +45,11 @@ class Scalars:
             clipped, judged = clipped + record.was_clipped, judged + 1
             self._judged[record.optimizer] = clipped, judged
         return clipped / judged if judged else None
+
+
+def _one_level(written: str) -> str:
+    """A term as written may divide; a slash would open one more level."""
+    return written.replace("/", "÷")
 
 
 def _of_gradient(tag: str, gradient: Gradient) -> Iterator[tuple[str, float | None]]:

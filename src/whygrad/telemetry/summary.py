@@ -89,6 +89,10 @@ class Summary:
     """Of each layer, before clipping where that was seen."""
     series: dict[str, Series] = field(default_factory=dict)
     """Losses and signals."""
+    terms: dict[str, Series] = field(default_factory=dict)
+    """Gradient norm of a loss term on a module, in traced updates."""
+    activations: dict[str, Series] = field(default_factory=dict)
+    """Shares of dead units and idle values by layer, in traced updates."""
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -123,6 +127,13 @@ class Summary:
         for name, value in (*record.losses.items(), *record.signals.items()):
             if math.isfinite(value):
                 self.series.setdefault(name, Series()).add(record.update, value)
+        for term, norms in record.terms.items():
+            for module, norm in norms.items():
+                if math.isfinite(norm):
+                    self.terms.setdefault(f"{term} → {module}", Series()).add(record.update, norm)
+        for place, activation in record.activations.items():
+            for name, share in activation.numbers.items():
+                self.activations.setdefault(f"{place} {name}", Series()).add(record.update, share)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -147,6 +158,8 @@ class Summary:
             ],
             "norms": {name: series.shown() for name, series in self.norms.items()},
             "series": {name: series.shown() for name, series in self.series.items()},
+            "terms": {name: series.shown() for name, series in self.terms.items()},
+            "activations": {name: series.shown() for name, series in self.activations.items()},
             "notes": self.notes,
         }
 
@@ -168,6 +181,8 @@ class Summary:
             )
         summary.norms = {name: _series(points) for name, points in data["norms"].items()}
         summary.series = {name: _series(points) for name, points in data["series"].items()}
+        summary.terms = {name: _series(points) for name, points in data.get("terms", {}).items()}
+        summary.activations = {name: _series(points) for name, points in data.get("activations", {}).items()}
         summary.notes = list(data["notes"])
         return summary
 

@@ -11,6 +11,7 @@ from whygrad.capture.torch.assembly import invented
 from whygrad.capture.torch.measurement import Measurement
 from whygrad.capture.torch.moving import Moving, ratios
 from whygrad.capture.torch.parameters import Known
+from whygrad.capture.torch.showing import Showing
 from whygrad.capture.torch.transfer import Parcel
 from whygrad.telemetry.record import Gradient, ParameterSample, Record
 
@@ -34,6 +35,8 @@ class Draft:
     signals: dict[str, Tensor] = field(default_factory=dict)
     placed: list[dict[str, int]] = field(default_factory=list)
     """Where in the parcel losses and signals are."""
+    showing: Showing | None = None
+    """Of an update that was traced."""
     rates: list[float | None] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     update: int = 0
@@ -60,6 +63,13 @@ def written(draft: Draft, optimizer: str, tensors: list[tuple[Known, Tensor]]) -
     record.losses, record.signals = (
         {name: float(parcel.take(place)) for name, place in places.items()} for places in draft.placed
     )
+    if draft.showing is not None:
+        record.activations = draft.showing.activations
+        record.signals = {**draft.showing.signals, **record.signals}  # The script's own numbers go first.
+        record.terms = {
+            name: {module: norm / scale for module, norm in norms.items()}
+            for name, norms in draft.showing.terms.items()
+        }
     record.notes = list(draft.notes)
     for measurement in (draft.raw, draft.clipped):
         if measurement is not None:

@@ -28,6 +28,11 @@ class Stepping:
         self._step: tuple[Step, Any] | None = None
         self._evaluated: list[weakref.ref[torch.nn.Module]] = []
 
+    @property
+    def running(self) -> Step | None:
+        """The traced step that is about to begin, or has begun."""
+        return self._step[0] if self._step is not None else None
+
     def before(self, held: Held, closure: bool, frame: FrameType) -> None:
         capture = self.capture
         unseen = capture.window.step(held.number)
