@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import statistics
 
 import pytest
 from hypothesis import given
@@ -150,3 +151,12 @@ def test_a_summary_stays_small_and_comes_back() -> None:
     assert again.parameters["net.0.weight"].raw.histogram.total == 999 * 4
     assert again.parameters["net.0.weight"].raw.norm == pytest.approx(2.0)
     assert again.series["entropy"].latest == (999, 0.5)
+
+
+def test_the_variation_of_a_norm_is_that_of_its_samples() -> None:
+    summary, norms = Summary(), [1.0, 2.0, 4.0, 3.0]
+    for update, norm in enumerate(norms):
+        summary.add(record(update, raw=norm))
+    course = Summary.from_json(json.loads(json.dumps(summary.to_json()))).parameters["net.0.weight"].raw
+    assert course.variation == pytest.approx(statistics.pstdev(norms) / statistics.mean(norms))
+    assert Summary().to_json()["parameters"] == []

@@ -26,6 +26,7 @@ class Scalars:
                 if gradient is not None:
                     yield from _of_gradient(f"{kind}/{parameter.name}", gradient)
             yield f"update_ratio/{parameter.name}", finite(parameter.ratio)
+            yield f"noise/{parameter.name}", finite(parameter.noise)
         yield f"learning_rate/{who}", max((p.rate for p in record.parameters if p.rate is not None), default=None)
         yield f"clip_rate/{who}", self._clip_rate(record)
         for name, value in record.losses.items():

@@ -84,6 +84,8 @@ class ParameterSample:
     """Length of the step's change over the length of the weights."""
     rate: float | None = None
     """Learning rate."""
+    noise: float | None = None
+    """Share of the mean square of recent gradients that is not in their mean, where the optimizer averages both."""
 
     @property
     def layer(self) -> str:
@@ -190,6 +192,7 @@ def _parameter(parameter: ParameterSample) -> dict[str, Any]:
         "clipped": parameter.clipped.to_json() if parameter.clipped is not None else None,
         "update_ratio": finite(parameter.ratio),
         "learning_rate": finite(parameter.rate),
+        "noise": finite(parameter.noise),
     }
 
 

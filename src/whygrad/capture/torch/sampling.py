@@ -166,7 +166,7 @@ class Sampling:
                 inner = state.draft
                 draft.parcel, draft.raw, draft.scale, draft.losses = inner.parcel, inner.raw, inner.scale, inner.losses
                 self._shut(state)
-            draft.finish()
+            draft.finish(optimizer)
             state.late.append(draft)
             self._collect(state)
         self.budget.settle(state.turn, len(self._states))
