@@ -20,7 +20,9 @@ class Averages:
     positions: list[int]
     betas: list[tuple[float, float]]
     place: int
-    """In the parcel: the lengths of the mean gradients, the sums of the mean squares, the numbers of steps."""
+    """In the parcel: the lengths of the mean gradients, and the sums of the mean squares."""
+    steps: list[float] | int
+    """How many there have been; where in the parcel, if the optimizer counts on the device (capturable, fused)."""
 
 
 def averages(optimizer: Any, parcel: Parcel) -> list[Averages]:
@@ -46,26 +48,21 @@ def averages(optimizer: Any, parcel: Parcel) -> list[Averages]:
 def _measured(
     device: torch.device, rows: list[tuple[int, tuple[float, float], Tensor, Tensor, Any]], parcel: Parcel
 ) -> Averages:
-    means, squares = [row[2] for row in rows], [row[3] for row in rows]
-    steps = [row[4] for row in rows]
+    positions, betas = [row[0] for row in rows], [row[1] for row in rows]
+    means, squares, steps = [row[2] for row in rows], [row[3] for row in rows], [row[4] for row in rows]
     if device.type == "cpu":
-        numbers = [*statistics.norms_here(means), *statistics.norms_here(squares, 1), *(float(s) for s in steps)]
+        numbers = [*statistics.norms_here(means), *statistics.norms_here(squares, 1)]
         place = parcel.add(torch.tensor(numbers, dtype=torch.float64, device="cpu"))
-    else:
-        with torch.cuda.device(device):
-            start = timer(True)
-            parts = [statistics.lengths_there(means), statistics.lengths_there(squares, 1), _counts(steps, device)]
-            place = parcel.add(torch.cat(parts))
-            parcel.time(start)
-    return Averages([row[0] for row in rows], [row[1] for row in rows], place)
-
-
-def _counts(steps: list[Any], device: torch.device) -> Tensor:
-    """Counts live on the device (capturable, fused) or beside it."""
-    if all(isinstance(s, Tensor) and s.device == device for s in steps):
-        return torch.stack(steps).double().reshape(-1)
-    here = torch.tensor([float(s) for s in steps], dtype=torch.float64, device="cpu")
-    return here.pin_memory().to(device, non_blocking=True)
+        return Averages(positions, betas, place, [float(s) for s in steps])
+    with torch.cuda.device(device):
+        start = timer(True)
+        place = parcel.add(torch.cat([statistics.lengths_there(means), statistics.lengths_there(squares, 1)]))
+        away = [s for s in steps if isinstance(s, Tensor) and s.is_cuda]
+        counts = parcel.add(torch.stack(away).double().reshape(-1)) if len(away) == len(steps) else None
+        parcel.time(start)
+    # A mixture of both would have to be waited for, and is not known to exist: then no step is counted.
+    here = [0.0 if isinstance(s, Tensor) and s.is_cuda else float(s) for s in steps]
+    return Averages(positions, betas, place, counts if counts is not None else here)
 
 
 def noise(found: list[Averages], parcel: Parcel) -> dict[int, float]:
@@ -76,7 +73,8 @@ def noise(found: list[Averages], parcel: Parcel) -> dict[int, float]:
     out: dict[int, float] = {}
     for averaged in found:
         count = len(averaged.positions)
-        lengths, sums, steps = parcel.take(averaged.place).view(3, count).tolist()
+        lengths, sums = parcel.take(averaged.place).view(2, count).tolist()
+        steps = averaged.steps if isinstance(averaged.steps, list) else parcel.take(averaged.steps).tolist()
         for position, (first, second), length, total, step in zip(
             averaged.positions, averaged.betas, lengths, sums, steps, strict=True
         ):

@@ -120,7 +120,7 @@ class Capture:
         self.guard(self.sampling.finish, "telemetry")
         try:
             if self.protocol.updates:
-                self.weights.look(self.protocol.updates, self.stepping.held())
+                self.weights.finish(self.protocol.updates, self.stepping.held())
             return assemble(self, escaped)
         except Exception as error:
             self.guard.fail(error, "assembling")

@@ -100,7 +100,7 @@ class Sampling:
     def _plan(self, state: State) -> None:
         """Watch the interval up to the next step, or let some updates pass."""
         held = state.held
-        if (self.budget.due(state.turn) or self._traced(state)) and not _unfit():
+        if (self.budget.due(state.turn) or self._traced(state)) and not unfit():
             self._begin(state)
         elif not state.late:
             held.next_sample = held.steps + self.budget.skip(state.turn, held.steps)
@@ -124,7 +124,7 @@ class Sampling:
         """Take what the step finds; False when this is no time for it."""
         draft = state.draft or Draft(Parcel())
         self._shut(state)
-        if _unfit() or len(state.late) >= MOST_LATE:
+        if unfit() or len(state.late) >= MOST_LATE:
             return False
         state.expected = max(state.deposits, 1)
         if closure:
@@ -175,7 +175,7 @@ class Sampling:
 
     def deposited(self, roots: Any, frame: FrameType) -> None:
         """A backward has ended while at least one optimizer is being watched."""
-        if _unfit():
+        if unfit():
             return
         with torch.no_grad():
             for state in list(self._open):
@@ -265,7 +265,7 @@ def _rates(optimizer: Any) -> list[float | None]:
     return out
 
 
-def _unfit() -> bool:
+def unfit() -> bool:
     """Times at which our operations would end up in somebody else's recording."""
     if torch._C._len_torch_dispatch_stack() or torch.compiler.is_compiling():
         return True

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from whygrad.capture.torch.protocol import Held
+from whygrad.capture.torch.sampling import unfit
 from whygrad.trace import Step
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Stepping:
     def look(self, updates: int) -> None:
         """At a step that is looked at anyway, traced or not."""
         self.capture.weights.begin(updates)
-        if self.capture.weights.due(updates):
+        if self.capture.weights.due(updates) and not unfit():
             self.capture.weights.look(updates, self.held())
         if not self.capture.tracing:
             self.capture.keeping.later(updates)
