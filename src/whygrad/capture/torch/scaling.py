@@ -71,12 +71,11 @@ class Scaling:
 
         patches.set(scaler, "step", step)
 
-    def _meet(self, scaler: Any, frame: FrameType) -> Met | None:
-        if not scaler.is_enabled():
-            return None
+    def _meet(self, scaler: Any, frame: FrameType) -> Met:
         known = next((met for met in self._met if met.ref() is scaler), None)
         if known is None:
-            start, backoff = float(scaler._init_scale), float(scaler.get_backoff_factor())
+            # One that is switched off has no numbers, and passes losses on as they are.
+            start, backoff = float(getattr(scaler, "_init_scale", 0.0)), float(getattr(scaler, "_backoff_factor", 0.0))
             known = Met(weakref.ref(scaler), start, backoff, frames.user_site(frame))
             self._met.append(known)
         return known
