@@ -27,8 +27,10 @@ check: $(VENV)/ready-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Peers that are not installed are named and left out; .venv-peers has wandb.
 bench: $(VENV)/ready-dev
-	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/overhead.py --minutes 4
+	$(BIN)/python benchmarks/tracing.py --rounds 20
 
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

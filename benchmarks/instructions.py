@@ -22,7 +22,7 @@ from pathlib import Path
 
 import torch
 
-from overhead import NETWORKS, dqn
+from tracing import NETWORKS, dqn
 from whygrad.capture.torch import Capture, Options
 
 WARM_UP = 1100

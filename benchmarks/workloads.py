@@ -118,17 +118,17 @@ def policy_gradient(
     return _training(name, policy, loss, clip=1.0, half=device == "cuda")
 
 
-def workloads(device: str) -> list[Workload]:
+def workloads(device: str) -> list[Callable[[], Workload]]:
+    """Made one at a time, so that none is held in memory while another is measured."""
     if device == "cuda":
-        frames = torch.rand(256, 4, 84, 84, device=device)
         return [
-            dqn("MLP DQN, batch 1024", mlp(64, 256, 8, 3).to(device), torch.randn(1024, 64, device=device)),
-            dqn("Nature-CNN DQN, batch 256", nature().to(device), frames),
-            policy_gradient("transformer of 100M parameters", 10_000, 768, 12, 256, 8, device),
+            lambda: dqn("MLP DQN, batch 1024", mlp(64, 256, 8, 3).to(device), torch.randn(1024, 64, device=device)),
+            lambda: dqn("Nature-CNN DQN, batch 256", nature().to(device), torch.rand(256, 4, 84, 84, device=device)),
+            lambda: policy_gradient("transformer of 100M parameters", 10_000, 768, 12, 256, 8, device),
         ]
     return [
-        dqn("small DQN", mlp(4, 64, 2, 1), torch.randn(64, 4)),
-        ppo(),
-        dqn("Nature-CNN DQN", nature(), torch.rand(32, 4, 84, 84)),
-        policy_gradient("small transformer", 64, 128, 2, 32, 8, device),
+        lambda: dqn("small DQN", mlp(4, 64, 2, 1), torch.randn(64, 4)),
+        ppo,
+        lambda: dqn("Nature-CNN DQN", nature(), torch.rand(32, 4, 84, 84)),
+        lambda: policy_gradient("small transformer", 64, 128, 2, 32, 8, device),
     ]

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 import whygrad
+from whygrad.capture.torch import Capture
 from whygrad.session import active
 
 
@@ -150,3 +151,23 @@ def test_two_losses_in_one_call() -> None:
 
     assert train(cut=False) == []
     assert train(cut=True) == [("WG103", ["torso.bias", "torso.weight"])]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_weights_of_any_precision_are_seen_to_move(dtype: torch.dtype) -> None:
+    online, target, unmoved = (nn.Linear(4, 1, dtype=dtype) for _ in range(3))
+    optimizer = torch.optim.SGD(online.parameters(), lr=0.1)
+    capture = Capture()
+    capture.start()
+    for update in range(12):
+        obs = torch.randn(8, 4, dtype=dtype)
+        with torch.no_grad():
+            goal = torch.randn(8, 1, dtype=dtype) + 0.9 * target(obs) + unmoved(obs)
+        optimizer.zero_grad()
+        (online(obs) - goal).pow(2).mean().backward()
+        optimizer.step()
+        if update == 5:
+            target.load_state_dict(online.state_dict())
+    rows = {p.name: (p.moved, p.still) for p in capture.stop().parameters}
+    assert rows["target.weight"] == rows["online.weight"] == (True, 0)
+    assert rows["unmoved.weight"] == (False, 11)  # Since the first step.

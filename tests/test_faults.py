@@ -39,7 +39,8 @@ HOOKS = """recording:Recorder.record recording:Recorder.node_of recording:Record
     parameters:Parameters.register window:Window.backward window:Window.step window:Window.should_close
     sampling:Sampling.before_step sampling:Sampling.after_step sampling:Sampling.deposited sampling:Sampling.finish
     statistics:measure_here statistics:values measurement:Marks.stand moving:Moving.after draft:Draft.finish
-    scaling:Scaling.standing sampling:signals budget:Budget.due budget:Budget.settle""".split()
+    scaling:Scaling.standing sampling:signals budget:Budget.due budget:Budget.settle showing:Shown.look
+    showing:Shown.of draft:averages draft:noise weights:Weights.finish""".split()
 
 
 @pytest.fixture(autouse=True)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
 
 from building import Building, site
+from whygrad.config import Config
 from whygrad.engine import diagnose
 from whygrad.finding import Finding
-from whygrad.trace import Kind
+from whygrad.trace import Clear, Kind, Scaler
 from whygrad.trace.facts import Facts
 
 
@@ -180,6 +182,50 @@ def test_growth_counts_not_size(sizes: list[float], said: list[tuple[str, int]])
         backward = script.trace.backwards[-1]
         backward.largest, backward.made = {0: size}, site(12)
     assert script.codes() == said
+
+
+def test_what_counts_as_growth_is_the_projects_choice() -> None:
+    script = Script()
+    for update, size in enumerate([1, 1, 2, 1e3, 1e5, 1e7]):
+        script.step(script.op("mean", script.net(8, 1), line=12), update)
+        script.trace.backwards[-1].largest = {0: size}
+    assert script.codes() == [("WG504", 20)]
+    for name, value in (("growth", 1e8), ("large", 1e8), ("still", 200.0), ("first", 9.0)):
+        assert not diagnose(script.trace, Config(thresholds={"WG504": {name: value}}))
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "calls", "said"),
+    [
+        (65536.0, 2.0**-20, 40, ["error"]),
+        (65536.0, 0.0, 500, ["error"]),
+        (65536.0, 2.0**-6, 400, ["warning"]),
+        (65536.0, 128.0, 400, []),
+        (65536.0, 65536.0 * 8, 8000, []),
+        (0.125, 2.0**-6, 400, []),
+    ],
+)
+def test_a_loss_scale_that_collapsed(start: float, end: float, calls: int, said: list[str]) -> None:
+    script = Script()
+    script.step(script.op("mean", script.net(8, 1), line=12))
+    script.trace.scalers.append(Scaler(site(15), start, end, 0.5, calls))
+    assert [(f.code, f.severity) for f in script.loud()] == [("WG507", severity) for severity in said]
+
+
+def test_gradients_that_overflowed_are_meant_to_be_cleared() -> None:
+    script = Script()
+    loss = script.op("mean", script.net(8, 1), line=12)
+    for update in range(6):
+        script.step(loss, update)
+        backward = script.trace.backwards[-1]
+        if update < 4:
+            script.trace.steps.pop()
+            script.trace.clears.append(Clear(site(11), frozenset({0}), backward.order + 1, {0: (backward.id,)}))
+            backward.largest = {0: math.inf}
+    assert script.codes() == []
+    for backward in script.trace.backwards:
+        backward.largest = {0: 1.0}
+    assert script.codes() == [("WG303", 11)]
 
 
 @pytest.mark.parametrize("moved", [True, False])

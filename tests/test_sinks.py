@@ -128,6 +128,7 @@ def test_a_tensorboard_server_shows_raw_and_clipped_side_by_side(server: str) ->
         assert {f"raw/{name}", f"clipped/{name}"} <= histograms.keys()
         assert {f"raw/{name}/norm", f"clipped/{name}/norm", f"update_ratio/{name}"} <= scalars.keys()
     assert {"raw/optimizer/norm", "clipped/optimizer/norm", "clip_rate/optimizer", "loss/loss"} <= scalars.keys()
+    assert {"term/loss/q_net", "activation/q_net.0/saturated"} <= scalars.keys()
 
 
 @tensorboard
@@ -269,8 +270,11 @@ def test_wandb_offline(tmp_path: Path) -> None:
     write(tmp_path, "train.py", CLIPPED)
     done = whygrad(tmp_path, "run", "-q", "--budget", "100", "--wandb", "train.py", env={"WANDB_MODE": "offline"})
     assert (done.status, done.out) == (0, "")
+    assert "no longer written" not in done.err
     [file] = (tmp_path / "wandb").glob("offline-run-*/*.wandb")
-    assert b"raw/q_net.0.weight" in file.read_bytes()
+    data = file.read_bytes()
+    assert b"raw/q_net.0.weight" in data
+    assert b"term/loss/q_net" in data
 
 
 def test_the_scripts_own_wandb_run_is_used(tmp_path: Path) -> None:

@@ -70,6 +70,53 @@ def test_every_update_is_sampled_without_waiting(options: dict[str, Any], no_wai
         assert record.raw.norm == pytest.approx(expected[number - 1], rel=1e-4)
         assert record.was_clipped is True
         assert all(p.ratio is not None for p in record.parameters)
+        assert all(p.noise is not None and 0 <= p.noise <= 1 for p in record.parameters)
+
+
+def test_noise_equals_that_of_the_cpu() -> None:
+    found = []
+    for device in ("cpu", "cuda"):
+        records: list[Record] = []
+        generator = torch.Generator().manual_seed(0)
+        weight = nn.Parameter(torch.zeros(5000, device=device))
+        optimizer = torch.optim.Adam([weight], lr=0.0)
+        capture = Capture(Options(budget=1.0, trace="off", emit=records.append))
+        capture.start()
+        for _ in range(8):
+            optimizer.zero_grad()
+            (weight * (1 + torch.randn(5000, generator=generator)).to(device)).sum().backward()
+            optimizer.step()
+        capture.stop()
+        assert capture.guard.broken is None
+        found.append([r.parameters[0].noise for r in records])
+    assert found[1] == pytest.approx(found[0], rel=1e-4)
+
+
+def test_between_two_windows_nothing_waits(no_waiting: None) -> None:
+    net = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 1)).cuda()
+    frozen = nn.Linear(8, 1).cuda()
+    optimizer = torch.optim.Adam(net.parameters(), lr=1e-3)
+    inputs = torch.randn(16, 8, device="cuda")
+
+    def update() -> None:
+        with torch.no_grad():
+            goal = frozen(inputs)
+        optimizer.zero_grad()
+        (net(inputs) - goal).pow(2).mean().backward()
+        optimizer.step()
+
+    capture = Capture(Options(budget=0.02))
+    capture.start()
+    for _ in range(48):  # Windows are open until 6 and again at 21 and 41; the next one opens at 80.
+        update()
+    torch.cuda.set_sync_debug_mode("error")
+    for _ in range(24):
+        update()
+    torch.cuda.set_sync_debug_mode("default")
+    trace = capture.stop()
+    assert capture.guard.broken is None
+    moved = {p.name: p.moved for p in trace.parameters}
+    assert (moved["net.0.weight"], moved["frozen.weight"]) == (True, False)
 
 
 def test_a_scaler_is_divided_out_without_waiting() -> None:

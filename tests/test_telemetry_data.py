@@ -5,13 +5,15 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import statistics
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whygrad.sinks.scalars import Scalars
 from whygrad.telemetry.histogram import BINS, Histogram, bin_of, limits
-from whygrad.telemetry.record import Gradient, ParameterSample, Record
+from whygrad.telemetry.record import Activation, Gradient, ParameterSample, Record
 from whygrad.telemetry.series import MOST, Series
 from whygrad.telemetry.summary import Summary
 
@@ -77,6 +79,27 @@ def record(update: int, raw: float = 2.0, clipped: float = 1.0) -> Record:
     return Record(update, 0.1 * update, "optimizer", [sample, bias], {"loss": 3.0}, {"entropy": 0.5})
 
 
+def test_a_term_as_written_is_one_level_of_a_tag() -> None:
+    traced = record(1)
+    traced.terms = {"kl / beta": {"net": 0.5}, "value": {"net": math.inf}}
+    traced.activations = {"net.0": Activation(False, 0.5, 0.25), "net.2": Activation(True, 0.125)}
+    shown = Scalars().of(traced)
+    assert {tag: value for tag, value in shown.items() if tag.startswith(("term/", "activation/"))} == {
+        "term/kl ÷ beta/net": 0.5,
+        "activation/net.0/zeros": 0.5,
+        "activation/net.0/dead": 0.25,
+        "activation/net.2/saturated": 0.125,
+    }
+    stored = json.loads(json.dumps(traced.to_json(), allow_nan=False))
+    assert stored["terms"] == {"kl / beta": {"net": 0.5}, "value": {"net": None}}
+    assert stored["activations"]["net.2"] == {"saturated": 0.125}
+    summary = Summary()
+    summary.add(traced)
+    again = Summary.from_json(json.loads(json.dumps(summary.to_json())))
+    assert again.terms["kl / beta → net"].latest == (1, 0.5)
+    assert again.activations["net.0 dead"].latest == (1, 0.25)
+
+
 def test_a_layer_is_its_parameters_together() -> None:
     [layer] = record(1, raw=3.0).layers()
     assert (layer.name, layer.ratio) == ("net.0", 0.02)
@@ -128,3 +151,12 @@ def test_a_summary_stays_small_and_comes_back() -> None:
     assert again.parameters["net.0.weight"].raw.histogram.total == 999 * 4
     assert again.parameters["net.0.weight"].raw.norm == pytest.approx(2.0)
     assert again.series["entropy"].latest == (999, 0.5)
+
+
+def test_the_variation_of_a_norm_is_that_of_its_samples() -> None:
+    summary, norms = Summary(), [1.0, 2.0, 4.0, 3.0]
+    for update, norm in enumerate(norms):
+        summary.add(record(update, raw=norm))
+    course = Summary.from_json(json.loads(json.dumps(summary.to_json()))).parameters["net.0.weight"].raw
+    assert course.variation == pytest.approx(statistics.pstdev(norms) / statistics.mean(norms))
+    assert Summary().to_json()["parameters"] == []

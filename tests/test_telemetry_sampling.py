@@ -225,6 +225,31 @@ def test_a_gradient_scaler_is_divided_out() -> None:
     assert [(r.scale, r.was_clipped) for r in records] == [(1024.0, False)] * 3
 
 
+@pytest.mark.parametrize("enabled", [True, False])
+def test_scalers_are_remembered_to_the_end(enabled: bool) -> None:
+    net = nn.Linear(3, 2)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    capture = Capture()
+
+    def run() -> None:
+        scaler = torch.amp.GradScaler("cpu", init_scale=2.0**127, enabled=enabled)
+        for _ in range(6):
+            optimizer.zero_grad()
+            scaler.scale(net(torch.full((2, 3), 4.0)).pow(2).sum()).backward()
+            scaler.step(optimizer)
+            scaler.update()
+
+    capture.start()
+    run()  # The scaler itself is gone by the end.
+    trace = capture.stop()
+    assert capture.guard.broken is None
+    assert len(trace.scalers) == enabled
+    for scaler in trace.scalers:
+        assert (scaler.start, scaler.calls) == (2.0**127, 6)
+        assert scaler.end == 2.0 ** (127 - round(scaler.overflows)) < scaler.start
+        assert scaler.site is not None
+
+
 def test_sparse_and_missing_gradients() -> None:
     table = nn.Embedding(50, 4, sparse=True)
     idle = nn.Parameter(torch.zeros(3))

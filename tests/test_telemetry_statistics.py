@@ -190,6 +190,15 @@ def test_a_pause_is_not_followed_by_a_burst() -> None:
     assert turn.at == pytest.approx(clock.now + 10.0)
 
 
+def test_what_is_taken_ahead_of_time_is_paid_for_in_full() -> None:
+    clock = FakeClock()
+    budget, turn = Budget(0.02, clock), Turn()
+    for _ in range(3):  # Three traced updates in a row, sampled whatever the clock says.
+        budget.charge(turn, 0.05)
+        budget.settle(turn, 1)
+    assert turn.at == pytest.approx(clock.now + 3 * 0.05 / 0.01)
+
+
 def test_several_optimizers_share_and_late_costs_count() -> None:
     clock = FakeClock()
     budget, turn = Budget(0.02, clock), Turn()

@@ -54,6 +54,8 @@ OFTEN = 3
 
 
 def check(trace: Trace) -> Iterator[Finding]:
+    if any(scaler.stuck for scaler in trace.scalers):
+        return  # The step is called, and the scaler leaves it out.
     stepped = {n for o in trace.optimizers if o.steps for n in o.parameters} | by_hand(trace)
     for optimizer in trace.optimizers:
         mine = {n for n in optimizer.parameters if n not in stepped}

@@ -39,14 +39,23 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding
 from whygrad.trace import Trace
-from whygrad.trace.magnitudes import Exploding, exploding
+from whygrad.trace.magnitudes import Exploding, Growth, exploding
 
 CODE = "WG504"
 NAME = "exploding-gradient"
+GROWTH = 1e3
+"""Largest gradient now over that of the first updates. Values that grow while an agent learns make it ten or a
+hundred times larger, and then it settles."""
+STILL = 5.0
+"""Growth from each of the latest traced updates to the next: it has not settled."""
+LARGE = 1e3
+"""Size of the largest gradient from which growth matters: one that began near zero may grow a lot."""
+FIRST = 3
+"""Traced updates whose median is the start."""
 
 
 def check(trace: Trace) -> Iterator[Finding]:
-    for found in exploding(trace):
+    for found in exploding(trace, Growth(GROWTH, STILL, LARGE, int(FIRST))):
         yield _finding(trace, found)
 
 

@@ -42,7 +42,7 @@ from collections.abc import Iterator
 from whygrad import poisoning, wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Backward, Trace
-from whygrad.trace.magnitudes import exploding
+from whygrad.trace.magnitudes import exploded
 from whygrad.trace.nonfinite import origins, poisoned, suspects
 
 CODE = "WG505"
@@ -56,14 +56,14 @@ FIXES = {
 
 
 def check(trace: Trace) -> Iterator[Finding]:
-    exploded = {found.backwards[-1].site for found in exploding(trace)}
+    growing = exploded(trace)
     for origin in origins(trace):
-        if origin.kind == "other" and origin.backward.site not in exploded:
+        if origin.kind == "other" and origin.backward.site not in growing:
             name = origin.op.name
             fix = next((text for key, text in FIXES.items() if key in name), "keep its operands inside the valid range")
             yield poisoning.finding(trace, origin, CODE, NAME, _why(origin.special, name), fix)
     unseen = poisoned(trace)
-    if unseen is not None and unseen.site not in exploded:
+    if unseen is not None and unseen.site not in growing:
         yield _unseen(trace, unseen)
 
 

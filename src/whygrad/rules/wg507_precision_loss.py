@@ -3,7 +3,12 @@
 A weight in bfloat16 has about three decimal digits. An update of a thousandth of the weight is rounded away: the
 gradient is there, the optimizer steps, and the weight stays as it was.
 
-Keep the weights in float32 and use autocast for the forward, or keep a float32 copy in the optimizer.
+The other end of the range: a gradient scaler (`torch.amp.GradScaler`) halves its factor whenever a gradient overflows
+float16, and leaves that step out. A factor that has fallen below one no longer protects anything: values are too
+large for float16 however they are scaled, and what is small vanishes.
+
+Keep the weights in float32 and use autocast for the forward, or keep a float32 copy in the optimizer. Under a scaler,
+scale rewards and targets down, or use bfloat16, which has the range of float32 and needs no scaler.
 
 ```python bad
 import torch
@@ -41,7 +46,8 @@ from statistics import median
 
 from whygrad import wording
 from whygrad.finding import Finding, Label
-from whygrad.trace import Optimizer, Step, Trace
+from whygrad.trace import Optimizer, Scaler, Step, Trace
+from whygrad.trace.nonfinite import origins, poisoned
 
 CODE = "WG507"
 NAME = "precision-loss"
@@ -49,6 +55,11 @@ MOST = 0.7
 """Share of the weights with a gradient that a step leaves exactly as they were."""
 OFTEN = 4
 """Traced steps, all of which must lose most of their updates."""
+COLLAPSED = 0.0625
+"""Factor of a gradient scaler at the end of the run. It begins at 65,536 and settles in the hundreds or thousands;
+below one it makes gradients smaller, and 2⁻⁴ leaves room for a run that was stopped while it was finding its level."""
+FALL = 1024.0
+"""How far the factor must have fallen: one that was chosen small is meant."""
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -57,6 +68,37 @@ def check(trace: Trace) -> Iterator[Finding]:
         lost = [s.rounded_away for s in steps if s.rounded_away is not None]
         if len(lost) >= OFTEN and min(lost) >= MOST:
             yield _finding(trace, optimizer, steps[-1], median(lost), len(lost))
+    if origins(trace) or poisoned(trace) is not None:
+        return  # Where the first NaN was made is the better answer.
+    for scaler in trace.scalers:
+        if scaler.end <= COLLAPSED and scaler.end * FALL <= scaler.start:
+            yield _collapsed(trace, scaler)
+
+
+def _collapsed(trace: Trace, scaler: Scaler) -> Finding:
+    numbers = frozenset(n for optimizer in trace.optimizers for n in optimizer.parameters)
+    who = wording.whom(trace, numbers)
+    skipped = min(round(scaler.overflows), scaler.calls)
+    effect = (
+        f"{who} {wording.verb(trace, numbers, 'is', 'are')} not learning: nearly every step overflows and is left out"
+        if scaler.stuck
+        else f"the gradients of {who} fit into float16 only scaled down: the loss scale fell to {scaler.end:.1e}"
+    )
+    return Finding(
+        CODE,
+        NAME,
+        "error" if scaler.stuck else "warning",
+        effect,
+        scaler.site,
+        f"the scale fell from {scaler.start:g} to {scaler.end:.1e}",
+        [],
+        "the scaler halves its factor and leaves the step out whenever a gradient is infinite or NaN in float16; a "
+        "factor below one means that they are too large even unscaled.",
+        f"at least {skipped} of {scaler.calls} scaled losses overflowed",
+        "scale rewards and targets down or clip them, or use torch.bfloat16, which needs no scaler",
+        parameters=trace.names(numbers),
+        evidence={"scale": scaler.end, "start": scaler.start, "losses": scaler.calls},
+    )
 
 
 def _finding(trace: Trace, optimizer: Optimizer, step: Step, lost: float, times: int) -> Finding:

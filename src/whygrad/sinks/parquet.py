@@ -23,6 +23,7 @@ class Parquet:
         number, text, whole = pyarrow.float64(), pyarrow.string(), pyarrow.int64()
         columns = [("update", whole), ("seconds", number), ("optimizer", text), ("parameter", text)]
         columns += [("module", text), ("size", whole), ("update_ratio", number), ("learning_rate", number)]
+        columns += [("noise", number)]
         for kind in ("raw", "clipped"):
             columns += [(f"{kind}_{name}", number) for name in _NUMBERS] + [(f"{kind}_histogram", text)]
         self._schema = pyarrow.schema(columns)
@@ -54,6 +55,7 @@ def _row(record: Record, parameter: ParameterSample) -> dict[str, Any]:
         "size": parameter.size,
         "update_ratio": finite(parameter.ratio),
         "learning_rate": finite(parameter.rate),
+        "noise": finite(parameter.noise),
     }
     for kind, gradient in (("raw", parameter.raw), ("clipped", parameter.clipped)):
         row.update(_columns(kind, gradient))

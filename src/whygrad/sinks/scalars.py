@@ -26,12 +26,19 @@ class Scalars:
                 if gradient is not None:
                     yield from _of_gradient(f"{kind}/{parameter.name}", gradient)
             yield f"update_ratio/{parameter.name}", finite(parameter.ratio)
+            yield f"noise/{parameter.name}", finite(parameter.noise)
         yield f"learning_rate/{who}", max((p.rate for p in record.parameters if p.rate is not None), default=None)
         yield f"clip_rate/{who}", self._clip_rate(record)
         for name, value in record.losses.items():
             yield f"loss/{name}", finite(value)
         for name, value in record.signals.items():
             yield f"signals/{name}", finite(value)
+        for term, norms in record.terms.items():
+            for module, norm in norms.items():
+                yield f"term/{_one_level(term)}/{module}", finite(norm)
+        for layer, activation in record.activations.items():
+            for name, share in activation.numbers.items():
+                yield f"activation/{layer}/{name}", share
 
     def _clip_rate(self, record: Record) -> float | None:
         clipped, judged = self._judged.get(record.optimizer, (0, 0))
@@ -39,6 +46,11 @@ class Scalars:
             clipped, judged = clipped + record.was_clipped, judged + 1
             self._judged[record.optimizer] = clipped, judged
         return clipped / judged if judged else None
+
+
+def _one_level(written: str) -> str:
+    """A term as written may divide; a slash would open one more level."""
+    return written.replace("/", "÷")
 
 
 def _of_gradient(tag: str, gradient: Gradient) -> Iterator[tuple[str, float | None]]:

@@ -48,4 +48,4 @@ class Wandb:
 
     def close(self) -> None:
         if self._own is not None:
-            self._own.finish(quiet=True)
+            self._own.finish()

@@ -52,6 +52,23 @@ class Gradient:
 
 
 @dataclass(slots=True)
+class Activation:
+    """What an activation function does with the values of the layer before it, over one batch."""
+
+    saturates: bool
+    """Flat at both ends (tanh, sigmoid), rather than zero below zero (ReLU)."""
+    idle: float
+    """Share of the values through which no gradient passes."""
+    dead: float | None = None
+    """Share of the units that are zero for the whole batch; None where that is not to be told."""
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        out = {"saturated" if self.saturates else "zeros": self.idle}
+        return out if self.dead is None else {**out, "dead": self.dead}
+
+
+@dataclass(slots=True)
 class ParameterSample:
     """One parameter around one step."""
 
@@ -67,6 +84,8 @@ class ParameterSample:
     """Length of the step's change over the length of the weights."""
     rate: float | None = None
     """Learning rate."""
+    noise: float | None = None
+    """Share of the mean square of recent gradients that is not in their mean, where the optimizer averages both."""
 
     @property
     def layer(self) -> str:
@@ -99,7 +118,11 @@ class Record:
     parameters: list[ParameterSample] = field(default_factory=list)
     losses: dict[str, float] = field(default_factory=dict)
     signals: dict[str, float] = field(default_factory=dict)
-    """Quantities of reinforcement learning that the script holds under their usual names."""
+    """Quantities of reinforcement learning, recognised in the trace or by their usual names."""
+    terms: dict[str, dict[str, float]] = field(default_factory=dict)
+    """Of a traced update: the norm of the gradient that each term of the loss gives each module."""
+    activations: dict[str, Activation] = field(default_factory=dict)
+    """Of a traced update, by the layer before the activation."""
     scale: float | None = None
     """What a gradient scaler had multiplied the raw gradients by; they are given without it."""
     notes: list[str] = field(default_factory=list)
@@ -144,6 +167,10 @@ class Record:
             "was_clipped": self.was_clipped,
             "losses": {name: finite(value) for name, value in self.losses.items()},
             "signals": {name: finite(value) for name, value in self.signals.items()},
+            "terms": {
+                name: {module: finite(norm) for module, norm in norms.items()} for name, norms in self.terms.items()
+            },
+            "activations": {layer: found.numbers for layer, found in self.activations.items()},
             "scale": self.scale,
             "notes": self.notes,
             "parameters": [_parameter(p) for p in self.parameters],
@@ -165,6 +192,7 @@ def _parameter(parameter: ParameterSample) -> dict[str, Any]:
         "clipped": parameter.clipped.to_json() if parameter.clipped is not None else None,
         "update_ratio": finite(parameter.ratio),
         "learning_rate": finite(parameter.rate),
+        "noise": finite(parameter.noise),
     }
 
 

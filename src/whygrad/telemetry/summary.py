@@ -27,6 +27,8 @@ class Course:
     nonfinite: float = 0.0
     mean: float = 0.0
     """Mean of the root mean square of its values: comparable between layers of any size."""
+    square: float = 0.0
+    """Mean of the squared norm."""
     histogram: Histogram = field(default_factory=Histogram)
 
     def add(self, gradient: Gradient) -> None:
@@ -37,14 +39,24 @@ class Course:
         if math.isfinite(gradient.norm):
             self.finite += 1
             self.norm += (gradient.norm - self.norm) / self.finite
+            self.square += (gradient.norm**2 - self.square) / self.finite
             self.mean += (gradient.norm / math.sqrt(max(gradient.size, 1)) - self.mean) / self.finite
             self.largest = max(self.largest, gradient.largest)
+
+    @property
+    def variation(self) -> float | None:
+        """Standard deviation of the norm between samples, over its mean."""
+        if self.finite < 2 or not self.norm:
+            return None
+        return math.sqrt(max(self.square - self.norm**2, 0.0)) / self.norm
 
     def to_json(self) -> dict[str, Any]:
         return {
             "samples": self.samples,
             "finite": self.finite,
             "norm": self.norm,
+            "square": self.square,
+            "variation": finite(self.variation),
             "mean": self.mean,
             "max": self.largest,
             "zeros": self.zeros,
@@ -57,7 +69,8 @@ class Course:
         histogram = Histogram.from_json(data["histogram"])
         numbers = (float(data[key]) for key in ("norm", "mean", "max", "zeros", "nonfinite"))
         norm, mean, largest, zeros, nonfinite = numbers
-        return cls(int(data["samples"]), norm, int(data["finite"]), largest, zeros, nonfinite, mean, histogram)
+        square = float(data.get("square", norm**2))
+        return cls(int(data["samples"]), norm, int(data["finite"]), largest, zeros, nonfinite, mean, square, histogram)
 
 
 @dataclass(slots=True)
@@ -70,6 +83,7 @@ class ParameterCourse:
     clipped: Course = field(default_factory=Course)
     ratio: Series = field(default_factory=Series)
     rate: float | None = None
+    noise: Series = field(default_factory=Series)
 
 
 @dataclass(slots=True)
@@ -89,6 +103,10 @@ class Summary:
     """Of each layer, before clipping where that was seen."""
     series: dict[str, Series] = field(default_factory=dict)
     """Losses and signals."""
+    terms: dict[str, Series] = field(default_factory=dict)
+    """Gradient norm of a loss term on a module, in traced updates."""
+    activations: dict[str, Series] = field(default_factory=dict)
+    """Shares of dead units and idle values by layer, in traced updates."""
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -111,6 +129,8 @@ class Summary:
                 course.clipped.add(sample.clipped)
             if sample.ratio is not None and math.isfinite(sample.ratio):
                 course.ratio.add(record.update, sample.ratio)
+            if sample.noise is not None and math.isfinite(sample.noise):
+                course.noise.add(record.update, sample.noise)
             course.rate = sample.rate if sample.rate is not None else course.rate
         self._series(record)
         self.notes += [note for note in record.notes if note not in self.notes]
@@ -123,6 +143,13 @@ class Summary:
         for name, value in (*record.losses.items(), *record.signals.items()):
             if math.isfinite(value):
                 self.series.setdefault(name, Series()).add(record.update, value)
+        for term, norms in record.terms.items():
+            for module, norm in norms.items():
+                if math.isfinite(norm):
+                    self.terms.setdefault(f"{term} → {module}", Series()).add(record.update, norm)
+        for place, activation in record.activations.items():
+            for name, share in activation.numbers.items():
+                self.activations.setdefault(f"{place} {name}", Series()).add(record.update, share)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -142,11 +169,14 @@ class Summary:
                     "raw": p.raw.to_json(),
                     "clipped": p.clipped.to_json(),
                     "update_ratio": p.ratio.shown(),
+                    "noise": p.noise.shown(),
                 }
                 for p in self.parameters.values()
             ],
             "norms": {name: series.shown() for name, series in self.norms.items()},
             "series": {name: series.shown() for name, series in self.series.items()},
+            "terms": {name: series.shown() for name, series in self.terms.items()},
+            "activations": {name: series.shown() for name, series in self.activations.items()},
             "notes": self.notes,
         }
 
@@ -165,9 +195,12 @@ class Summary:
                 Course.from_json(row["clipped"]),
                 _series(row["update_ratio"]),
                 row["learning_rate"],
+                _series(row.get("noise", [])),
             )
         summary.norms = {name: _series(points) for name, points in data["norms"].items()}
         summary.series = {name: _series(points) for name, points in data["series"].items()}
+        summary.terms = {name: _series(points) for name, points in data.get("terms", {}).items()}
+        summary.activations = {name: _series(points) for name, points in data.get("activations", {}).items()}
         summary.notes = list(data["notes"])
         return summary
 

@@ -43,3 +43,11 @@ class Facts:
     """Of data from outside: its largest magnitude."""
     divergence: float | None = None
     """Of a ratio: the estimate of the KL divergence between the old and the new policy."""
+    mean: float | None = None
+    """Of a ratio: its mean. Of a Gaussian's entropy: the mean of its sum over the last dimension."""
+    weight: float | None = None
+    """Of a product with a constant that varies over the batch: the constant's mean."""
+    gap: float | None = None
+    """Of an error: the mean distance between prediction and target."""
+    goal: float | None = None
+    """Of an error: the target's mean."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from whygrad.trace.losses import latest
 from whygrad.trace.terms import terms
 from whygrad.trace.trace import Trace
@@ -24,7 +26,7 @@ def _modules(trace: Trace) -> dict[str, list[int]]:
     signatures = _signatures(trace)
     out: dict[str, list[int]] = {}
     for module, numbers in outer.items():
-        parts = _split(trace, module, numbers, signatures)
+        parts = split({n: trace.parameter(n).name for n in numbers}, module, numbers, signatures)
         out.update(parts if len(parts) <= MOST_PARTS else {module: numbers})
     return out
 
@@ -43,8 +45,11 @@ def _signatures(trace: Trace) -> dict[int, Signature]:
     }
 
 
-def _split(trace: Trace, prefix: str, numbers: list[int], signatures: dict[int, Signature]) -> dict[str, list[int]]:
-    rests = [trace.parameter(n).name.removeprefix(prefix).lstrip(".") for n in numbers]
+def split(
+    names: Mapping[int, str], prefix: str, numbers: list[int], signatures: Mapping[int, Signature]
+) -> dict[str, list[int]]:
+    """A module as one, or by its children where they fare differently."""
+    rests = [names[n].removeprefix(prefix).lstrip(".") for n in numbers]
     if len({signatures[n] for n in numbers}) < 2 or not any("." in rest for rest in rests):
         return {prefix: numbers}
     children: dict[str, list[int]] = {}
@@ -55,5 +60,5 @@ def _split(trace: Trace, prefix: str, numbers: list[int], signatures: dict[int, 
         return {prefix: numbers}
     out: dict[str, list[int]] = {}
     for child, members in children.items():
-        out.update(_split(trace, child, members, signatures) if child != prefix else {child: members})
+        out.update(split(names, child, members, signatures) if child != prefix else {child: members})
     return out

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from whygrad.trace.site import Site
+
+FEW = 8
+"""Losses from which on a scaler that only ever overflowed is called stuck: the first few may, by design."""
 
 
 @dataclass(slots=True)
@@ -103,6 +107,11 @@ class Backward:
     products: dict[tuple[int, int, int], float] = field(default_factory=dict)
     """Inner product of two terms' gradients by (term, term, parameter)."""
 
+    @property
+    def overflowed(self) -> bool:
+        """It left a gradient that is not finite."""
+        return any(not math.isfinite(size) for size in self.largest.values())
+
 
 @dataclass(slots=True)
 class Failure:
@@ -188,6 +197,33 @@ class Step:
     """It evaluated the loss itself, so `consumed` is what it found before."""
     rounded_away: float | None = None
     """Of weights in half precision with a gradient: the share that stayed as it was."""
+
+
+@dataclass(slots=True)
+class Scaler:
+    """A gradient scaler over the whole run."""
+
+    site: Site | None
+    """Where its step is called, or a loss is scaled."""
+    start: float
+    """The factor it began with."""
+    end: float
+    backoff: float
+    """What it multiplies the factor by when gradients overflow."""
+    calls: int
+    """Losses it scaled."""
+
+    @property
+    def overflows(self) -> float:
+        """How many it takes, at least, to bring the factor from where it began to where it ended."""
+        if self.end <= 0 or not 0 < self.backoff < 1:
+            return float(self.calls)
+        return max(0.0, math.log(self.end / self.start) / math.log(self.backoff)) if self.start > 0 else 0.0
+
+    @property
+    def stuck(self) -> bool:
+        """Nearly every loss overflowed, so nearly every step was left out."""
+        return self.calls >= FEW and self.overflows >= 0.9 * self.calls
 
 
 @dataclass(slots=True)

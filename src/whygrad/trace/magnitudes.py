@@ -7,15 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from whygrad.trace.ledger import Backward
+from whygrad.trace.site import Site
 from whygrad.trace.trace import Trace
-
-GROWTH = 1e3
-"""Largest gradient now over that of the first updates. Values that grow while an agent learns make it ten or a
-hundred times larger, and then it settles."""
-STILL = 5.0
-"""Growth from each of the latest evaluations to the next."""
-LARGE = 1e3
-FIRST = 3
 
 
 @dataclass(slots=True)
@@ -64,14 +57,36 @@ class Exploding:
     start: float
 
 
-def exploding(trace: Trace) -> list[Exploding]:
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What counts as growth without bound; the rule that says so holds the numbers and their reasons."""
+
+    times: float
+    still: float
+    large: float
+    first: int
+
+
+def exploding(trace: Trace, growth: Growth) -> list[Exploding]:
+    found: list[Exploding] = _exploding(trace, growth)
+    trace.known["exploding"] = found
+    return found
+
+
+def exploded(trace: Trace) -> set[Site | None]:
+    """Backward calls that WG504 has spoken about, by the project's own numbers: it runs before who asks here."""
+    found: list[Exploding] = trace.known.get("exploding", [])
+    return {one.backwards[-1].site for one in found}
+
+
+def _exploding(trace: Trace, growth: Growth) -> list[Exploding]:
     out = []
     for group in by_loss(trace):
         sizes = [size(backward) for backward in group]
-        if len(sizes) < FIRST + 2:
+        if len(sizes) < growth.first + 2:
             continue
-        start = max(median(sizes[:FIRST]), 1e-12)
-        rising = sizes[-1] > STILL * sizes[-2] > STILL**2 * sizes[-3] or sizes[-1] == float("inf")
-        if sizes[-1] > LARGE and sizes[-1] / start > GROWTH and rising:
+        start = max(median(sizes[: growth.first]), 1e-12)
+        rising = sizes[-1] > growth.still * sizes[-2] > growth.still**2 * sizes[-3] or sizes[-1] == float("inf")
+        if sizes[-1] > growth.large and sizes[-1] / start > growth.times and rising:
             out.append(Exploding(group, sizes, start))
     return out

@@ -107,6 +107,8 @@ def discarded(trace: Trace) -> list[Discarded]:
     for clear in trace.clears:
         for number, ids in clear.discarded.items():
             for backward in (by_id[found] for found in ids if found in by_id and number not in by_hand):
+                if backward.overflowed:
+                    continue  # A gradient scaler leaves such a step out, and what it leaves behind is to be cleared.
                 own = used.ids.get((_loss(backward), number))
                 delayed = stepped.get(backward.id, clear.order) < clear.order  # others stepped: this one waits its turn
                 if own is not None and backward.id not in own and not delayed:

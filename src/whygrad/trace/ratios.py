@@ -42,11 +42,15 @@ def _find(trace: Trace) -> list[Ratio]:
     out: dict[int, Ratio] = {}
     for backward in trace.rooted:
         assert backward.root is not None
-        for op in head(trace.graph, backward.root):
-            found = _ratio(trace.graph, backward, op)
-            if found is not None:
-                out.setdefault(op.id, found)
+        for ratio in of_loss(trace.graph, backward, backward.root):
+            out.setdefault(ratio.op.id, ratio)
     return sorted(out.values(), key=lambda ratio: ratio.op.id)
+
+
+def of_loss(graph: Graph, backward: Backward, root: int) -> list[Ratio]:
+    """Those that one loss is made of, nearest first."""
+    found = (_ratio(graph, backward, op) for op in head(graph, root))
+    return [ratio for ratio in found if ratio is not None]
 
 
 def _ratio(graph: Graph, backward: Backward, op: Op) -> Ratio | None:

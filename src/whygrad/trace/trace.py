@@ -8,7 +8,20 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from whygrad.trace.graph import Graph
-from whygrad.trace.ledger import Alias, Backward, Clear, Clip, Copy, Failure, Kept, Optimizer, Parameter, Step, Switch
+from whygrad.trace.ledger import (
+    Alias,
+    Backward,
+    Clear,
+    Clip,
+    Copy,
+    Failure,
+    Kept,
+    Optimizer,
+    Parameter,
+    Scaler,
+    Step,
+    Switch,
+)
 from whygrad.trace.raised import Raised
 from whygrad.trace.site import Site
 
@@ -29,6 +42,7 @@ class Trace:
     switches: list[Switch] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
     aliases: list[Alias] = field(default_factory=list)
+    scalers: list[Scaler] = field(default_factory=list)
     roles: dict[str, str] = field(default_factory=dict)
     """What the user stated: module name to role."""
     raised: Raised | None = None

@@ -54,6 +54,7 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
     trace.cut_short = escaped is not None
     trace.ran = {(code.co_filename, code.co_name) for code in capture.recorder.ran if code is not None}
     trace.failure = capture.failing.failure
+    trace.scalers = capture.sampling.scaling.seen()
     trace.singles = {positions.resolve(*place): (n, s) for place, (n, s) in capture.recorder.singles.items() if n}
     trace.results = {positions.resolve(*place): name for place, name in capture.recorder.results.items()}
     trace.variables = {n: name for n, name in capture.keeping.names.items() if n in trace.graph.ops}

@@ -87,16 +87,25 @@ class Backwards:
         self._since_open += 1
         capture.recorder.attentive = self._since_open < ATTENTIVE or not self._since_open % ATTENTIVE
         capture.gradients.settle()
-        if keep and root is not None and how == "backward" and count < MEASURED and len(roots) == 1:
-            self._measure(backward, roots[0], root)
+        if keep and root is not None and how == "backward" and len(roots) == 1:
+            self._look(backward, roots[0], root, count)
         return _Pending(backward, capture.gradients.snapshot(), root, keep)
 
-    def _measure(self, backward: Backward, loss: Tensor, root: Node) -> None:
-        """Differentiate the terms one by one, unless a hook of the user's would notice."""
-        if self.capture.mode.hooked or loss.numel() != 1 or not torch.is_grad_enabled():
+    def _look(self, backward: Backward, loss: Tensor, root: Node, count: int) -> None:
+        """What the loss is made of, for the matrix and, where the update is sampled, for the telemetry."""
+        capture = self.capture
+        # A hook of the user's would notice that the terms are differentiated one by one.
+        apart = count < MEASURED and not capture.mode.hooked and loss.numel() == 1 and torch.is_grad_enabled()
+        if not apart and not capture.count.measured:
             return
-        scratch = Extraction(self.capture.shadow, self.capture.parameters, self.capture.recorder.departures)
+        scratch = Extraction(capture.shadow, capture.parameters, capture.recorder.departures)
         number = scratch.take(root)
+        if apart:
+            self._measure(backward, loss, scratch, number)
+        if capture.count.measured:
+            capture.shown.look(backward, scratch.graph, number)
+
+    def _measure(self, backward: Backward, loss: Tensor, scratch: Extraction, number: int) -> None:
         try:
             sharing.measure(backward, loss, scratch.graph, number, self.capture.parameters)
         except RuntimeError:  # A graph that the user's own backward will complain about, or cannot keep.

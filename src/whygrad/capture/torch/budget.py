@@ -68,7 +68,8 @@ class Budget:
         """A sample is complete: wait until its cost is no more than the optimizer's part of the share."""
         turn.samples += 1
         gap = LEAST_GAP if turn.samples >= EARLY else EARLY_GAP
-        turn.at = self.clock() + max(self._earned(turn.cost, sharers), gap)
+        # What was taken ahead of its time is paid for after what was owed already.
+        turn.at = max(self.clock(), turn.at) + max(self._earned(turn.cost, sharers), gap)
         turn.cost = 0.0
 
     def late(self, turn: Turn, seconds: float, sharers: int) -> None:

@@ -28,6 +28,7 @@ from whygrad.capture.torch.recording import Recorder
 from whygrad.capture.torch.regions import Regions
 from whygrad.capture.torch.sampling import Sampling
 from whygrad.capture.torch.shadow import Shadow
+from whygrad.capture.torch.showing import Shown
 from whygrad.capture.torch.stepping import Stepping
 from whygrad.capture.torch.switching import Switching
 from whygrad.capture.torch.touching import Touching
@@ -78,6 +79,7 @@ class Capture:
         self.switching.on_eval = self.stepping.evaluating
         self.keeping = Keeping(self.shadow)
         self.count = Count()
+        self.shown = Shown(self)
         self.settled: set[tuple[int, int]] = set()
         self.differentiating = Differentiating(self.guard, self.settled, self.count)
         self.protocol.on_look = self.stepping.look
@@ -96,6 +98,8 @@ class Capture:
         self.tracing = False
         self.calls_at_backward = 0
         self.traced_updates = 0
+        self.windows = 0
+        """How often tracing has begun."""
 
     @property
     def recording(self) -> bool:
@@ -116,7 +120,7 @@ class Capture:
         self.guard(self.sampling.finish, "telemetry")
         try:
             if self.protocol.updates:
-                self.weights.look(self.protocol.updates, self.stepping.held())
+                self.weights.finish(self.protocol.updates, self.stepping.held())
             return assemble(self, escaped)
         except Exception as error:
             self.guard.fail(error, "assembling")
@@ -134,11 +138,13 @@ class Capture:
         if self.tracing:
             return
         self.tracing = self.window.open = True
+        self.windows += 1
         self.regions.patch(self._during)
         self.entrances.patch(self._during)
         threads.patch(self._during, self.mode)
         self.gradients.forget()
         self.gradients.patch(self._during)
+        self.sampling.scaling.patch_steps(self._during)
         self.mode.live = True
         self.mode.pause.depth = 0
         self.calls_at_backward = self.mode.calls

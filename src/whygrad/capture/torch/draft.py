@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 
 from whygrad.capture.torch.assembly import invented
+from whygrad.capture.torch.averaging import Averages, averages, noise
 from whygrad.capture.torch.measurement import Measurement
 from whygrad.capture.torch.moving import Moving, ratios
 from whygrad.capture.torch.parameters import Known
+from whygrad.capture.torch.showing import Showing
 from whygrad.capture.torch.transfer import Parcel
 from whygrad.telemetry.record import Gradient, ParameterSample, Record
 
@@ -30,18 +33,22 @@ class Draft:
     """The same for a factor that the optimizer itself divides by."""
     moving: Moving | None = None
     moved: list[tuple[list[int], int]] = field(default_factory=list)
+    averages: list[Averages] = field(default_factory=list)
     losses: dict[str, Tensor] = field(default_factory=dict)
     signals: dict[str, Tensor] = field(default_factory=dict)
     placed: list[dict[str, int]] = field(default_factory=list)
     """Where in the parcel losses and signals are."""
+    showing: Showing | None = None
+    """Of an update that was traced."""
     rates: list[float | None] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     update: int = 0
     seconds: float = 0.0
     contradicted: bool = False
 
-    def finish(self) -> None:
+    def finish(self, optimizer: Any) -> None:
         """The step is over: send everything on its way."""
+        self.averages = averages(optimizer, self.parcel)
         if self.moving is not None:
             self.moved, self.moving = self.moving.after(self.parcel), None
         for values in (self.losses, self.signals):
@@ -55,11 +62,18 @@ def written(draft: Draft, optimizer: str, tensors: list[tuple[Known, Tensor]]) -
     scale = _factor(draft.scale, parcel)
     raw = draft.raw.gradients(parcel, scale) if draft.raw is not None else {}
     clipped = _clipped(draft, raw)
-    moved = ratios(draft.moved, parcel)
+    moved, noisy = ratios(draft.moved, parcel), noise(draft.averages, parcel)
     record = Record(draft.update, draft.seconds, optimizer, scale=scale if scale != 1.0 else None)
     record.losses, record.signals = (
         {name: float(parcel.take(place)) for name, place in places.items()} for places in draft.placed
     )
+    if draft.showing is not None:
+        record.activations = draft.showing.activations
+        record.signals = {**draft.showing.signals, **record.signals}  # The script's own numbers go first.
+        record.terms = {
+            name: {module: norm / scale for module, norm in norms.items()}
+            for name, norms in draft.showing.terms.items()
+        }
     record.notes = list(draft.notes)
     for measurement in (draft.raw, draft.clipped):
         if measurement is not None:
@@ -78,6 +92,7 @@ def written(draft: Draft, optimizer: str, tensors: list[tuple[Known, Tensor]]) -
                     clipped.get(position),
                     ratio if ratio is not None and math.isfinite(ratio) else None,
                     rate,
+                    noisy.get(position),
                 )
             )
     return record

@@ -11,7 +11,9 @@ import torch
 from whygrad.capture.torch.picking import ALONG, PICKERS, place
 from whygrad.capture.torch.shadow import Node
 from whygrad.trace import Kind
+from whygrad.trace.activity import RECTIFIERS, SQUASHERS
 from whygrad.trace.facts import Facts
+from whygrad.trace.signals import GAUSSIAN
 
 Tensor = torch.Tensor
 LARGEST = 2_000_000
@@ -31,9 +33,9 @@ BIRTHS = frozenset(
 """Operations that can make NaN or Inf out of values of ordinary size; the rest only passes it on."""
 EDGES = {"sqrt": (0.0,), "acos": (0.0, math.pi), "asin": (-math.pi / 2, math.pi / 2)}
 """Results at which the derivative is infinite. (torch 2.13 gives zero for `norm` and `std` at zero.)"""
+CHANNELLED = ("conv", "batch_norm", "group_norm", "instance_norm")
+"""Operations whose units lie along the second dimension."""
 LIMITS = frozenset({"clamp", "clip", "clamp_", "clip_", "hardtanh", "clamp_min", "clamp_max", "relu6", "clamp_min_"})
-RECTIFIERS = frozenset({"relu", "relu_", "threshold"})
-SQUASHERS = frozenset({"tanh", "tanh_", "sigmoid", "sigmoid_"})
 
 
 def measure(node: Node, args: Any, kwargs: dict[str, Any], out: Tensor, *, attentive: bool) -> None:
@@ -109,9 +111,11 @@ def _rectified(node: Node, _: list[Tensor], out: Tensor) -> None:
     values = out.detach()
     found = facts(node)
     found.killed = 1 - int(torch.count_nonzero(values)) / values.numel()
-    units = values.shape[-1] if values.dim() > 1 else 1
+    channels = values.dim() > 2 and any(operand.name.startswith(CHANNELLED) for operand, _, _ in node.inputs)
+    along = 1 if channels else -1
+    units = values.shape[along] if values.dim() > 1 else 1
     if 1 < units <= MOST_UNITS:
-        found.units, found.dead = units, _bits(values.reshape(-1, units).amax(0) == 0)
+        found.units, found.dead = units, _bits(values.movedim(along, -1).reshape(-1, units).amax(0) == 0)
 
 
 def _squashed(node: Node, _: list[Tensor], out: Tensor) -> None:
@@ -132,6 +136,8 @@ def _weighed(node: Node, pair: list[Tensor], _: Tensor) -> None:
     """A product of a value with gradient and a constant: is the constant zero everywhere?"""
     if len(pair) == 2 and pair[0].requires_grad != pair[1].requires_grad:
         constant = 1 if pair[0].requires_grad else 0
+        if 1 < pair[constant].numel() <= LARGEST and pair[constant].is_floating_point():
+            facts(node).weight = float(pair[constant].detach().mean())
         if pair[constant].numel() <= LARGEST and not bool(pair[constant].any()):
             facts(node).nothing = constant
 
@@ -145,6 +151,12 @@ def _ratio(node: Node, _: list[Tensor], out: Tensor) -> None:
     values = out.detach().double()
     if node.spread is not None and bool((values > 0).all()):
         facts(node).divergence = float((values - 1 - values.log()).mean())
+        facts(node).mean = float(values.mean())
+
+
+def _gaussian(node: Node, _: list[Tensor], out: Tensor) -> None:
+    if node.scalar is not None and math.isclose(node.scalar, GAUSSIAN, rel_tol=1e-6) and out.dim() > 1:
+        facts(node).mean = float(out.detach().double().sum(-1).mean())
 
 
 def _undecided(node: Node, operands: list[Tensor], out: Tensor) -> None:
@@ -162,12 +174,13 @@ def _explained(node: Node, pair: list[Tensor], _: Tensor) -> None:
     """A prediction against its target: the part of the target's variance that it accounts for."""
     if len(pair) != 2 or pair[0].shape != pair[1].shape or pair[0].requires_grad == pair[1].requires_grad:
         return
-    if pair[0].numel() >= ENOUGH:
-        prediction, target = (p.detach().double() for p in (pair if pair[0].requires_grad else pair[::-1]))
+    prediction, target = (p.detach().double() for p in (pair if pair[0].requires_grad else pair[::-1]))
+    missed = target - prediction
+    facts(node).gap, facts(node).goal = float(missed.abs().mean()), float(target.mean())
+    if target.numel() >= ENOUGH:
         facts(node).typical = float(prediction.abs().mean())
         variance = float(target.var())
         if variance > 0:
-            missed = target - prediction
             facts(node).explained = 1 - float(missed.var()) / variance
             facts(node).missed = float(missed.pow(2).mean()) / variance
 
@@ -185,5 +198,6 @@ READERS: dict[str, Callable[[Node, list[Tensor], Tensor], None]] = {
     **dict.fromkeys(("mean", "nanmean", "std", "var"), _reduced),
     **dict.fromkeys(("softmax", "log_softmax", "logsumexp"), _undecided),
     **dict.fromkeys(("mse_loss", "smooth_l1_loss", "huber_loss", "sub", "rsub"), _explained),
+    **dict.fromkeys(("add", "__radd__"), _gaussian),
     "exp": _ratio,
 }

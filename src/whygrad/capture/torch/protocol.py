@@ -169,7 +169,7 @@ class Protocol:
 
     def _sample(self, optimizer: Any, closure: bool, frame: FrameType) -> None:
         held = self.seen(optimizer, frame)
-        if held.steps >= held.next_sample:
+        if held.steps >= held.next_sample or self.attentive:
             self.sampling = True
             self.sample(held, optimizer, closure, frame)
 

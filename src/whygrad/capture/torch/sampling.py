@@ -29,6 +29,9 @@ PATIENCE = 64
 """Backwards without a step of the optimizer after which its sample is given up."""
 MOST_LATE = 8
 """Samples of one optimizer that may be on their way from a device."""
+AHEAD = 2
+"""Traced updates at the start that are sampled before their time, as is one of each later window: what is seen only
+while tracing belongs to them."""
 FAR_AWAY = 1 << 62
 
 
@@ -46,6 +49,9 @@ class State:
     """Backwards that left something on this optimizer's parameters."""
     expected: int = 1
     """Deposits in the interval before: earlier ones need not be measured."""
+    window: int = 0
+    ahead: int = 0
+    """Samples taken before their time in the window that was last opened."""
     unseen: bool = False
     """Somebody writes gradients where versions do not show it."""
     draft: Draft | None = None
@@ -85,7 +91,8 @@ class Sampling:
             self._collect(state)
             state.stepping = None  # A step that raised never came to its end.
             sampled = state.open and self._consume(state, optimizer, closure, frame)
-            if not sampled or (self.budget.share >= EVERY and not closure):
+            again = self.budget.share >= EVERY or self._traced(state)
+            if not sampled or (again and not closure):
                 self._plan(state)
             else:
                 held.next_sample = held.steps + 1
@@ -93,14 +100,21 @@ class Sampling:
     def _plan(self, state: State) -> None:
         """Watch the interval up to the next step, or let some updates pass."""
         held = state.held
-        if self.budget.due(state.turn) and not _unfit():
+        if (self.budget.due(state.turn) or self._traced(state)) and not unfit():
             self._begin(state)
         elif not state.late:
             held.next_sample = held.steps + self.budget.skip(state.turn, held.steps)
             return
         held.next_sample = held.steps + 1
 
+    def _traced(self, state: State) -> bool:
+        """Whether the next update is traced, and one of the first of its window."""
+        if state.window != self.capture.windows:
+            state.window, state.ahead = self.capture.windows, 0
+        return self.capture.tracing and state.ahead < (AHEAD if self.capture.window.first else 1)
+
     def _begin(self, state: State) -> None:
+        state.ahead += 1
         state.open, state.backwards, state.deposits, state.draft = True, 0, 0, None
         state.marks = Marks(state.held.tensors)
         self._open.append(state)
@@ -110,7 +124,7 @@ class Sampling:
         """Take what the step finds; False when this is no time for it."""
         draft = state.draft or Draft(Parcel())
         self._shut(state)
-        if _unfit() or len(state.late) >= MOST_LATE:
+        if unfit() or len(state.late) >= MOST_LATE:
             return False
         state.expected = max(state.deposits, 1)
         if closure:
@@ -121,7 +135,10 @@ class Sampling:
         draft.update = self.capture.protocol.updates
         draft.seconds = self.budget.elapsed
         draft.rates = _rates(optimizer)
-        draft.signals = signals(frame)
+        step = self.capture.stepping.running
+        if self.capture.tracing and step is not None and not closure:
+            draft.showing = self.capture.shown.of(step)
+        draft.signals = signals(frame, self.capture.shown.variables)
         draft.moving = Moving(state.held.tensors, wanted=closure)
         state.stepping = draft
         self._name(state.held, frame)
@@ -149,7 +166,7 @@ class Sampling:
                 inner = state.draft
                 draft.parcel, draft.raw, draft.scale, draft.losses = inner.parcel, inner.raw, inner.scale, inner.losses
                 self._shut(state)
-            draft.finish()
+            draft.finish(optimizer)
             state.late.append(draft)
             self._collect(state)
         self.budget.settle(state.turn, len(self._states))
@@ -158,7 +175,7 @@ class Sampling:
 
     def deposited(self, roots: Any, frame: FrameType) -> None:
         """A backward has ended while at least one optimizer is being watched."""
-        if _unfit():
+        if unfit():
             return
         with torch.no_grad():
             for state in list(self._open):
@@ -248,7 +265,7 @@ def _rates(optimizer: Any) -> list[float | None]:
     return out
 
 
-def _unfit() -> bool:
+def unfit() -> bool:
     """Times at which our operations would end up in somebody else's recording."""
     if torch._C._len_torch_dispatch_stack() or torch.compiler.is_compiling():
         return True

@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
+from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import torch
 
+from whygrad.capture.torch import frames
 from whygrad.capture.torch.guard import Guard
 from whygrad.capture.torch.patches import Patches
+from whygrad.trace import Scaler, Site
 
 Tensor = torch.Tensor
 
 
+@dataclass
+class Met:
+    """A scaler that was asked to scale a loss."""
+
+    ref: weakref.ref[Any]
+    start: float
+    backoff: float
+    site: Site | None
+    factor: Tensor | None = None
+    """One number, which the scaler changes in place; it outlives the scaler, to be read at the end."""
+    calls: int = 0
+    stepped: bool = False
+
+
 class Scaling:
-    """Remembers the scaler that was last asked to scale a loss."""
+    """Remembers scalers, and the one that was last asked to scale a loss."""
 
     def __init__(self, guard: Guard) -> None:
         self.guard = guard
-        self._scaler: weakref.ref[Any] | None = None
+        self._met: list[Met] = []
+        self._latest: Met | None = None
 
     def patch(self, patches: Patches) -> None:
         scaler = getattr(torch.amp, "GradScaler", None)
@@ -27,14 +47,59 @@ class Scaling:
         original = scaler.scale
 
         def scale(self_: Any, *args: Any, **kwargs: Any) -> Any:
-            self._scaler = weakref.ref(self_)
+            latest = self._latest
+            if latest is None or latest.ref() is not self_:
+                frame = sys._getframe(1)
+                latest = self._latest = self.guard(lambda: self._meet(self_, frame), "scaler")
+            if latest is not None:
+                latest.calls += 1
             return original(self_, *args, **kwargs)
 
         patches.set(scaler, "scale", scale)
 
+    def patch_steps(self, patches: Patches) -> None:
+        """While tracing: where the scaler steps is where it leaves steps out."""
+        scaler = getattr(torch.amp, "GradScaler", None)
+        if scaler is None:
+            return
+        original = scaler.step
+
+        def step(self_: Any, *args: Any, **kwargs: Any) -> Any:
+            frame = sys._getframe(1)
+            self.guard(lambda: self._stepping(self_, frame), "scaler")
+            return original(self_, *args, **kwargs)
+
+        patches.set(scaler, "step", step)
+
+    def _meet(self, scaler: Any, frame: FrameType) -> Met:
+        known = next((met for met in self._met if met.ref() is scaler), None)
+        if known is None:
+            # One that is switched off has no numbers, and passes losses on as they are.
+            start, backoff = float(getattr(scaler, "_init_scale", 0.0)), float(getattr(scaler, "_backoff_factor", 0.0))
+            known = Met(weakref.ref(scaler), start, backoff, frames.user_site(frame))
+            self._met.append(known)
+        return known
+
+    def _stepping(self, scaler: Any, frame: FrameType) -> None:
+        for met in self._met:
+            if met.ref() is scaler:
+                met.factor = getattr(scaler, "_scale", None)
+                if not met.stepped:
+                    met.stepped, met.site = True, frames.user_site(frame) or met.site
+
+    def seen(self) -> list[Scaler]:
+        """At the end of the run, when nobody minds waiting for the device."""
+        out = []
+        for met in self._met:
+            scaler = met.ref()
+            factor = getattr(scaler, "_scale", None) if scaler is not None else met.factor
+            if isinstance(factor, Tensor):
+                out.append(Scaler(met.site, met.start, float(factor), met.backoff, met.calls))
+        return out
+
     def standing(self, optimizer: Any) -> Tensor | str | None:
         """The factor in the gradients of an optimizer right after a backward; a word where it cannot be known."""
-        scaler = self._scaler() if self._scaler is not None else None
+        scaler = self._latest.ref() if self._latest is not None else None
         if scaler is None or not scaler.is_enabled():
             return None
         states = getattr(scaler, "_per_optimizer_states", {})

@@ -1,7 +1,8 @@
-"""Quantities of reinforcement learning that the stepping function holds under their usual names."""
+"""Quantities of reinforcement learning that the stepping function holds, under names usual or seen in the trace."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import FrameType
 from typing import Any
 
@@ -23,29 +24,49 @@ NAMES = {
 SIGNALS = {variable: signal for signal, variables in NAMES.items() for variable in variables.split()}
 LARGEST = 1_000_000
 """Values beyond which a mean would cost too much."""
+Learned = Mapping[tuple[str, str], Mapping[str, str]]
 
 
-def signals(frame: FrameType | None) -> dict[str, Tensor]:
+def signals(frame: FrameType | None, learned: Learned) -> dict[str, Tensor]:
     """The mean of each, as a tensor of one value where it lives; of errors the mean of their size."""
     while frame is not None and frames.kind_of(frame.f_code.co_filename) != frames.USER:
         frame = frame.f_back
-    if frame is None or not any(name in SIGNALS for name in frame.f_code.co_varnames + frame.f_code.co_names):
+    if frame is None:
+        return {}
+    code = frame.f_code
+    own = learned.get((code.co_filename, code.co_qualname), {})
+    if not any(name in SIGNALS or name in own for name in code.co_varnames + code.co_names):
         return {}
     found: dict[str, Tensor] = {}
-    for name, value in frames.variables(frame).items():
-        signal = SIGNALS.get(name)
+    variables = frames.variables(frame)
+    for name, value in variables.items():
+        signal = own.get(name) or SIGNALS.get(name)
         mean = _mean(value, signal == "td_error") if signal is not None else None
         if signal is not None and mean is not None:
             found.setdefault(signal, mean)
+    ratio = next((variables[name] for name, signal in own.items() if signal == "ratio" and name in variables), None)
+    if _plain(ratio):
+        found.setdefault("approx_kl", _divergence(ratio))
     return found
 
 
 def _mean(value: Any, size: bool) -> Tensor | None:
     if isinstance(value, float):
         return torch.tensor([abs(value) if size else value], dtype=torch.float64, device="cpu")
-    if type(value) is not Tensor or not value.is_floating_point() or not 0 < value.numel() <= LARGEST:
+    if not _plain(value):
         return None
-    if value.layout != torch.strided or value.device.type not in ("cpu", "cuda"):
-        return None
-    whole = value.detach().abs() if size else value.detach()
+    whole: Tensor = value.detach().abs() if size else value.detach()
     return whole.mean(dtype=torch.float64).reshape(1)
+
+
+def _plain(value: Any) -> bool:
+    if type(value) is not Tensor or not value.is_floating_point() or not 0 < value.numel() <= LARGEST:
+        return False
+    return value.layout == torch.strided and value.device.type in ("cpu", "cuda")
+
+
+def _divergence(ratio: Any) -> Tensor:
+    """The mean of ratio - 1 - log ratio: never negative, and exact in the mean for the divergence of new from old."""
+    values = ratio.detach().double()
+    out: Tensor = (values - 1 - values.log()).mean().reshape(1)
+    return out

@@ -94,7 +94,11 @@ def measure_there(tensors: list[Tensor]) -> Tensor:
 
 
 def norms_there(tensors: list[Tensor]) -> Tensor:
-    return torch.stack(_foreach(tensors, 2)).view(torch.int32)
+    return lengths_there(tensors).view(torch.int32)
+
+
+def lengths_there(tensors: list[Tensor], order: float = 2) -> Tensor:
+    return torch.stack(_foreach(tensors, order))
 
 
 def decode(read: Tensor, sizes: list[int]) -> list[Numbers]:
@@ -166,10 +170,12 @@ def _whole(tensor: Tensor) -> bool:
     return tensor.numel() <= BINNED and tensor.dtype != torch.float64
 
 
-def norms_here(tensors: list[Tensor]) -> list[float]:
+def norms_here(tensors: list[Tensor], order: int = 2) -> list[float]:
+    """Of the second order, or of the first: the sum of the magnitudes."""
     chunks = [list(tensor.split(CHUNK)) if tensor.numel() > CHUNK else [tensor] for tensor in tensors]
-    parts = iter(_read(torch._foreach_norm([c for several in chunks for c in several], 2, dtype=_wide(tensors))))
-    return [math.hypot(*(next(parts) for _ in several)) for several in chunks]
+    parts = iter(_read(torch._foreach_norm([c for several in chunks for c in several], order, dtype=_wide(tensors))))
+    together = [[next(parts) for _ in several] for several in chunks]
+    return [math.hypot(*lengths) if order == 2 else math.fsum(lengths) for lengths in together]
 
 
 def _read(scalars: list[Tensor] | tuple[Tensor, ...]) -> Iterator[float]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from whygrad.capture.torch.protocol import Held
+from whygrad.capture.torch.sampling import unfit
 from whygrad.trace import Step
 
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ class Stepping:
         """A step happened while a backward was running."""
         self._step: tuple[Step, Any] | None = None
         self._evaluated: list[weakref.ref[torch.nn.Module]] = []
+
+    @property
+    def running(self) -> Step | None:
+        """The traced step that is about to begin, or has begun."""
+        return self._step[0] if self._step is not None else None
 
     def before(self, held: Held, closure: bool, frame: FrameType) -> None:
         capture = self.capture
@@ -70,7 +76,7 @@ class Stepping:
     def look(self, updates: int) -> None:
         """At a step that is looked at anyway, traced or not."""
         self.capture.weights.begin(updates)
-        if self.capture.weights.due(updates):
+        if self.capture.weights.due(updates) and not unfit():
             self.capture.weights.look(updates, self.held())
         if not self.capture.tracing:
             self.capture.keeping.later(updates)

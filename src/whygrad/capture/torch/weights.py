@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from whygrad.capture.torch.parameters import Known, Parameters
+from whygrad.capture.torch.transfer import Parcel
 
 Tensor = torch.Tensor
 SAMPLED = 256
@@ -28,6 +31,8 @@ class Weights:
         self._updates = 0
         self._begun = False
         self._next = FIRST_LOOK
+        self._late: list[tuple[Parcel, list[tuple[Known, bool]], int]] = []
+        """Comparisons on their way from a device, oldest first."""
 
     def used(self, known: Known) -> None:
         """A network came into use after training had begun."""
@@ -47,17 +52,52 @@ class Weights:
 
     def look(self, updates: int, held: set[int]) -> None:
         self._next = max(self._next, int(updates * LATER), updates + 1)
+        self._collect()
+        pairs: dict[torch.device, list[tuple[Known, Tensor, Tensor, bool]]] = {}
         for known in self.parameters.known_list:
             if not known.used or (known.moved and known.number not in held):
                 continue
-            (before, since, version), tensor = self._first.get(known.number, (None, 0, 0)), known.ref()
+            (before, _, version), tensor = self._first.get(known.number, (None, 0, 0)), known.ref()
             now = _sample(tensor) if tensor is not None and before is not None else None
-            if now is not None and before is not None:
-                known.shift = _distance(before, now)
-                known.moved = known.shift > ROUNDING
-                known.still = 0 if known.moved else updates - since
-                known.rewritten = not known.moved and tensor is not None and tensor._version > version
+            if now is not None and before is not None and tensor is not None:
+                written = tensor._version > version
+                if before.shape != now.shape or before.device != now.device:
+                    self._conclude(known, 1.0, updates, written)
+                else:
+                    pairs.setdefault(now.device, []).append((known, before, now, written))
+        for found in pairs.values():
+            self._send(found, updates)
+        self._collect()
         self.parameters.find_shared()
+
+    def _send(self, pairs: list[tuple[Known, Tensor, Tensor, bool]], updates: int) -> None:
+        """Compare all at once where they live; a device's answer is read at a later look."""
+        befores = [before for _, before, _, _ in pairs]
+        changes = torch._foreach_sub([now for _, _, now, _ in pairs], befores)
+        lengths = [torch.stack(list(torch._foreach_norm(t, math.inf))) for t in (changes, befores)]
+        parcel = Parcel()
+        parcel.add(torch.stack(lengths))
+        parcel.send()
+        self._late.append((parcel, [(known, written) for known, _, _, written in pairs], updates))
+
+    def _collect(self, *, wait: bool = False) -> None:
+        while self._late and (wait or self._late[0][0].arrived()):
+            parcel, knowns, updates = self._late.pop(0)
+            parcel.wait()
+            distances, sizes = parcel.take(0).tolist()
+            for (known, written), distance, size in zip(knowns, distances, sizes, strict=True):
+                self._conclude(known, distance / max(size, 1e-12), updates, written)
+
+    def _conclude(self, known: Known, shift: float, updates: int, written: bool) -> None:
+        _, since, _ = self._first[known.number]
+        known.shift, known.moved = shift, shift > ROUNDING
+        known.still = 0 if known.moved else updates - since
+        known.rewritten = not known.moved and written
+
+    def finish(self, updates: int, held: set[int]) -> None:
+        """The last look, at the end of the run: now the device may be waited for."""
+        self.look(updates, held)
+        self._collect(wait=True)
 
     def _remember(self, known: Known) -> None:
         tensor = known.ref()
@@ -109,11 +149,7 @@ def _sample(tensor: Tensor) -> Tensor | None:
         return None
     with torch.no_grad():
         flat = tensor.detach().reshape(-1)
-        return flat[:: max(1, flat.numel() // SAMPLED)][:SAMPLED].double().cpu()
-
-
-def _distance(before: Tensor, now: Tensor) -> float:
-    """Largest change, relative to the largest value."""
-    if before.shape != now.shape:
-        return 1.0
-    return float((before - now).abs().max()) / float(before.abs().max().clamp_min(1e-12))
+        if tensor.device.type not in ("cpu", "cuda"):
+            flat = flat.cpu()  # Not every device knows doubles.
+        # A copy in any case: a slice of weights that are doubles already would go along with them.
+        return flat[:: max(1, flat.numel() // SAMPLED)][:SAMPLED].to(torch.float64, copy=True)
