@@ -46,17 +46,23 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding
 from whygrad.trace import Trace
-from whygrad.trace.magnitudes import exploding
+from whygrad.trace.magnitudes import exploded
 from whygrad.trace.runaway import Runaway, runaways
 
 CODE = "WG804"
 NAME = "value-overestimates"
+BEYOND = 3e3
+"""Mean prediction over the largest reward seen. A discount of 0.99 allows for 100, one of 0.999 for 1000; the rest is
+for a rare reward that no traced batch held."""
+GROWTH = 1.5
+"""From each of the latest evaluations to the next: a value that has found its level stays there."""
+ENOUGH = 3
+"""Evaluations in a row."""
 
 
 def check(trace: Trace) -> Iterator[Finding]:
-    named = {found.backwards[-1].site for found in exploding(trace)}
-    for found in runaways(trace):
-        if found.last.backward.site not in named:
+    for found in runaways(trace, BEYOND, GROWTH, int(ENOUGH)):
+        if found.last.backward.site not in exploded(trace):
             yield _finding(trace, found)
 
 

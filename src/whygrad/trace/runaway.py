@@ -11,14 +11,6 @@ from whygrad.trace.evaluations import Evaluation, evaluations
 from whygrad.trace.graph import Op
 from whygrad.trace.trace import Trace
 
-BEYOND = 3e3
-"""Mean prediction over the largest reward seen. A discount of 0.99 allows for 100, one of 0.999 for 1000; the rest is
-for a rare reward that no traced batch held."""
-GROWTH = 1.5
-"""From each of the latest evaluations to the next: a value that has found its level stays there."""
-ENOUGH = 3
-"""Evaluations in a row."""
-
 
 @dataclass(slots=True)
 class Runaway:
@@ -32,22 +24,19 @@ class Runaway:
     parameters: frozenset[int]
 
 
-def runaways(trace: Trace) -> list[Runaway]:
-    return trace.once("runaways", lambda: _find(trace))
-
-
-def _find(trace: Trace) -> list[Runaway]:
+def runaways(trace: Trace, beyond: float, growth: float, enough: int) -> list[Runaway]:
+    """Predictions more than `beyond` times the largest reward, growing so much from one to the next so often."""
     out: dict[object, Runaway] = {}
     for group in evaluations(trace, _measured):
         met = [(e, error) for e in group if (error := _error(trace, e)) is not None and error.bootstraps]
         rewards = [_reward(trace, error) for _, error in met]
-        if len(met) < ENOUGH or not all(rewards):
+        if len(met) < enough or not all(rewards):
             continue
         reward = max(rewards)
         sizes = [(e.backward.update, _typical(e.op)) for e, _ in met]
-        latest = [size for _, size in sizes[-ENOUGH:]]
-        grows = all(later >= GROWTH * earlier for earlier, later in pairwise(latest))
-        if grows and latest[-1] > BEYOND * reward:
+        latest = [size for _, size in sizes[-enough:]]
+        grows = all(later >= growth * earlier for earlier, later in pairwise(latest))
+        if grows and latest[-1] > beyond * reward:
             last, error = met[-1]
             out.setdefault(last.op.site, Runaway(last, sizes, reward, error.predicts(trace.graph)))
     return list(out.values())
