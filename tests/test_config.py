@@ -88,7 +88,7 @@ def commented(line: str) -> tuple[list[Finding], list[Finding]]:
         ("x = y.detach()  # whygrad: ignore[WG101]", False, ["WG002"]),
         ("x = y.detach()  # whygrad: ignore", True, ["WG001"]),
         ("x = y.detach()  # whygrad: ignore[WG999]", False, ["WG003"]),
-        ("x = y.detach()  # whygrad: ignore[WG804] -- a rule of a later version", False, []),
+        ("x = y.detach()  # whygrad: ignore[WG701] -- a rule of a later version", False, []),
         ('x = "# whygrad: ignore[WG103]"', False, []),
     ],
 )
