@@ -38,6 +38,9 @@ ROUND = {"cpu": 0.08, "cuda": 0.15}
 SETTLED = 170
 """Updates under whygrad before anything is measured, if they do not take too long: by then windows are rare."""
 FEWEST_SETTLED, LONGEST_SETTLING = 60, 5.0
+RUN_IN = 60
+"""Updates before a round is timed. Switching on and off replaces attributes of torch's classes, and CPython specialises
+its instructions anew after about fifty misses; a run is switched on once."""
 EVERY = 10
 """Rounds from one in which the others are measured to the next."""
 FEWEST = 12
@@ -73,11 +76,13 @@ class Bench:
         if self.device == "cuda":
             torch.cuda.synchronize()
 
-    def timed(self, contestant: Contestant, updates: int) -> float:
+    def timed(self, contestant: Contestant, updates: int, run_in: int = 0) -> float:
         """Seconds per update."""
         update, between = contestant.workload.update, contestant.between
         contestant.begin()
         try:
+            for _ in range(run_in):
+                update(between)
             self.wait()
             count, start = 0, self.clock()
             while count < updates or contestant.busy:
@@ -120,7 +125,8 @@ class Bench:
         while number < FEWEST or time.perf_counter() < deadline:
             before = watching.capture.windows
             entries: list[tuple[str, Contestant]] = [("plain", plain), *always.items()]
-            taken = {name: self.timed(c, found.updates) for name, c in (entries if number % 2 else entries[::-1])}
+            order = entries if number % 2 else entries[::-1]
+            taken = {name: self.timed(c, found.updates, RUN_IN) for name, c in order}
             for name in always:
                 found.note(name, taken[name], taken["plain"])
             if watching.capture.windows == before:
