@@ -1,6 +1,6 @@
 """Advantage actor-critic (Mnih et al. 2016, in step), with discrete and continuous actions.
 
-    python -m whygrad.agents.a2c --env-id CartPole-v1 --steps 50000 --seed 1
+python -m whygrad.agents.a2c --env-id CartPole-v1 --steps 50000 --seed 1
 """
 
 from __future__ import annotations
@@ -100,7 +100,9 @@ def update(agent: ActorCritic, optimizer: Adam, batch: Batch, config: Config) ->
     log_prob, entropy = agent.evaluate(batch.observations, batch.actions)
     policy_loss = policy_gradient_loss(log_prob, batch)
     critic_loss = value_loss(agent.value(batch.observations), batch)
-    loss = policy_loss + config.value_weight * critic_loss - config.entropy_weight * entropy.mean()
+    loss = policy_loss + config.value_weight * critic_loss
+    if config.entropy_weight:
+        loss = loss - config.entropy_weight * entropy.mean()
     optimizer.zero_grad()
     loss.backward()
     norm = clip_gradients(optimizer.parameters, config.max_gradient)

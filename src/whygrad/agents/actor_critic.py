@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from whygrad.agents.fast import inference, sampling
 from whygrad.agents.fast.rollout import Choose
@@ -36,7 +37,7 @@ class ActorCritic(nn.Module):
         if self.log_std is None:
             log_probs = out.log_softmax(-1)
             entropy = -(log_probs.exp() * log_probs).sum(-1)
-            return log_probs.gather(-1, actions.unsqueeze(-1)).squeeze(-1), entropy
+            return -F.nll_loss(log_probs, actions, reduction="none"), entropy
         std = self.log_std.exp()
         log_prob = -(0.5 * ((actions - out) / std).square() + std.log() + HALF_LOG_TAU).sum(-1)
         entropy = (SPREAD * std).log().sum(-1)
@@ -54,7 +55,7 @@ class ActorCritic(nn.Module):
     def sample(self, observations: Tensor) -> Tensor:
         out: Tensor = self.actor(observations)
         if self.log_std is None:
-            return torch.distributions.Categorical(logits=out).sample()  # type: ignore[no-untyped-call]
+            return sampling.drawn(out)
         return torch.normal(out, self.log_std.exp().expand_as(out))
 
     def sampler(self, rng: np.random.Generator) -> Choose:

@@ -1,6 +1,6 @@
 """Deep Q-learning (Mnih et al. 2015), with the double (van Hasselt 2016) and dueling (Wang 2016) variants.
 
-    python -m whygrad.agents.dqn --env-id CartPole-v1 --steps 50000 --seed 1
+python -m whygrad.agents.dqn --env-id CartPole-v1 --steps 50000 --seed 1
 """
 
 from __future__ import annotations
@@ -104,7 +104,8 @@ def td_target(q_net: nn.Module, target_net: nn.Module, batch: Transitions, gamma
             value = following.gather(-1, best).squeeze(-1)
         else:
             value = following.amax(-1)
-        return batch.rewards + gamma * (1 - batch.terminated) * value
+        target: Tensor = batch.rewards + gamma * (1 - batch.terminated) * value
+    return target
 
 
 def td_loss(q_net: nn.Module, target_net: nn.Module, batch: Transitions, gamma: float, double: bool) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -45,19 +46,17 @@ class Environments:
 
     def step(self, number: int, action: Array) -> tuple[Array, float, bool, bool]:
         """What one environment answers: the next observation, the reward, whether it terminated, whether it ended."""
-        spaces, env = self.spaces, self.envs[number]
-        shown, reward, terminated, truncated, _ = env.step(spaces.outward(action))
-        following = spaces.prepare(shown)
-        self._returns[number] += float(reward)
+        shown, given, terminated, truncated, _ = self.envs[number].step(self.spaces.outward(action))
+        following, reward = self.spaces.prepare(shown), float(given)
+        self._returns[number] += reward
         self.log.step += 1
-        ended = bool(terminated or truncated)
-        if ended:
+        if terminated or truncated:
             self.log.ended(self._returns[number])
             self._returns[number] = 0.0
-            self.observations[number] = spaces.prepare(env.reset()[0])
-        else:
-            self.observations[number] = following
-        return following, float(reward), bool(terminated), ended
+            self.observations[number] = self.spaces.prepare(self.envs[number].reset()[0])
+            return following, reward, terminated, True
+        self.observations[number] = following
+        return following, reward, False, False
 
     def close(self) -> None:
         for env in self.envs:
@@ -96,10 +95,10 @@ def spaces_of(env: gymnasium.Env[Any, Any]) -> Spaces:
     seen, taken = env.observation_space, env.action_space
     if not isinstance(seen, Box):
         raise ValueError(f"agents observe a Box (a vector or an image), and this environment shows {seen}")
-    shown = {"observation": tuple(map(int, seen.shape)), "pixels": seen.dtype == np.uint8}
+    shown = Spaces(tuple(map(int, seen.shape)), bool(seen.dtype == np.uint8))
     if isinstance(taken, Discrete):
-        return Spaces(**shown, actions=int(taken.n), start=int(taken.start))
+        return replace(shown, actions=int(taken.n), start=int(taken.start))
     if isinstance(taken, Box) and np.issubdtype(taken.dtype, np.floating):
         low, high = (tuple(map(float, bound.reshape(-1))) for bound in (taken.low, taken.high))
-        return Spaces(**shown, low=low, high=high, action=tuple(map(int, taken.shape)))
+        return replace(shown, low=low, high=high, action=tuple(map(int, taken.shape)))
     raise ValueError(f"agents act in a Discrete space or a Box of real numbers, and this environment takes {taken}")

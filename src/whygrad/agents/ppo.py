@@ -1,6 +1,6 @@
 """Proximal policy optimisation (Schulman et al. 2017), with discrete and continuous actions.
 
-    python -m whygrad.agents.ppo --env-id CartPole-v1 --steps 50000 --seed 1
+python -m whygrad.agents.ppo --env-id CartPole-v1 --steps 50000 --seed 1
 """
 
 from __future__ import annotations
@@ -120,7 +120,9 @@ def update(agent: ActorCritic, optimizer: Adam, batch: Batch, config: Config) ->
             log_prob, entropy = agent.evaluate(part.observations, part.actions)
             policy_loss = clipped_surrogate_loss(log_prob, part, config.clip)
             critic_loss = value_loss(agent.value(part.observations), part)
-            loss = policy_loss + config.value_weight * critic_loss - config.entropy_weight * entropy.mean()
+            loss = policy_loss + config.value_weight * critic_loss
+            if config.entropy_weight:
+                loss = loss - config.entropy_weight * entropy.mean()
             optimizer.zero_grad()
             loss.backward()
             norm = clip_gradients(optimizer.parameters, config.max_gradient)
@@ -134,7 +136,8 @@ def normalised(advantages: Tensor) -> Tensor:
     """With one advantage there is no spread to divide by."""
     if len(advantages) < 2:
         return advantages
-    return (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+    std, mean = torch.std_mean(advantages)
+    return (advantages - mean) / (std + 1e-8)
 
 
 @torch.no_grad()

@@ -1,6 +1,6 @@
 """REINFORCE (Williams 1992) with a learned baseline, on whole episodes, with discrete and continuous actions.
 
-    python -m whygrad.agents.reinforce --env-id CartPole-v1 --steps 100000 --seed 1
+python -m whygrad.agents.reinforce --env-id CartPole-v1 --steps 100000 --seed 1
 """
 
 from __future__ import annotations
@@ -108,7 +108,9 @@ def update(agent: ActorCritic, optimizer: Adam, batch: Batch, config: Config) ->
     log_prob, entropy = agent.evaluate(batch.observations, batch.actions)
     policy_loss = policy_gradient_loss(log_prob, batch)
     baseline_loss = value_loss(agent.value(batch.observations), batch)
-    loss = policy_loss + config.value_weight * baseline_loss - config.entropy_weight * entropy.mean()
+    loss = policy_loss + config.value_weight * baseline_loss
+    if config.entropy_weight:
+        loss = loss - config.entropy_weight * entropy.mean()
     optimizer.zero_grad()
     loss.backward()
     norm = clip_gradients(optimizer.parameters, config.max_gradient)

@@ -1,6 +1,6 @@
 """Soft actor-critic (Haarnoja et al. 2018), continuous, and discrete (Christodoulou 2019).
 
-    python -m whygrad.agents.sac --env-id Pendulum-v1 --steps 8000 --seed 1
+python -m whygrad.agents.sac --env-id Pendulum-v1 --steps 8000 --seed 1
 """
 
 from __future__ import annotations
@@ -106,7 +106,8 @@ def soft_q_loss(critic: TwinCritic, batch: Transitions, target: Tensor) -> Tenso
     else:
         rows = batch.actions.expand(2, -1).unsqueeze(-1)
         taken = critic(batch.observations).gather(-1, rows).squeeze(-1)
-    return 0.5 * (taken - target).square().mean(1).sum()
+    loss: Tensor = 0.5 * (taken - target).square().mean(1).sum()
+    return loss
 
 
 def actor_loss(value: Tensor, log_prob: Tensor, log_alpha: Tensor) -> Tensor:

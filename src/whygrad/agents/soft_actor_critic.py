@@ -38,15 +38,15 @@ class SoftActorCritic(nn.Module):
     def sample(self, observations: Tensor) -> Tensor:
         out: Tensor = self.actor(observations)
         if self.discrete:
-            return torch.distributions.Categorical(logits=out).sample()  # type: ignore[no-untyped-call]
+            return sampling.drawn(out)
         return squashed(out, torch.randn_like(out.chunk(2, -1)[0]))[0]
 
     def value(self, observations: Tensor) -> Tensor:
         """The smaller of the two values of the action it would take."""
         action = self.act(observations)
-        if self.discrete:
-            return self.critic(observations).amin(0).gather(-1, action.unsqueeze(-1)).squeeze(-1)
-        return self.critic(observations, action).amin(0).squeeze(-1)
+        both: Tensor = self.critic(observations) if self.discrete else self.critic(observations, action)
+        smaller = both.amin(0)
+        return smaller.gather(-1, action.unsqueeze(-1)).squeeze(-1) if self.discrete else smaller.squeeze(-1)
 
     def sampler(self, rng: np.random.Generator) -> Choose:
         """Draws one action during training, in numpy."""

@@ -31,11 +31,11 @@ class Spaces:
     action: tuple[int, ...] = ()
     """Shape of one continuous action."""
 
-    @property
+    @cached_property
     def image(self) -> bool:
         return len(self.observation) == 3
 
-    @property
+    @cached_property
     def discrete(self) -> bool:
         return self.actions > 0
 
@@ -59,6 +59,8 @@ class Spaces:
 
     def prepare(self, observation: Any) -> Array:
         """An observation as the networks get it."""
+        if isinstance(observation, np.ndarray) and (observation.dtype, observation.shape) == (self.dtype, self.inputs):
+            return observation
         return np.asarray(observation, self.dtype).reshape(self.inputs)
 
     def random(self, rng: np.random.Generator) -> Array:

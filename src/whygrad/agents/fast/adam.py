@@ -23,6 +23,12 @@ class Adam(torch.optim.Optimizer):
         self._count = torch.zeros((), device=self.parameters[0].device)
         self._counts = [self._count] * len(self.parameters)
 
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients; backward makes new ones, which is cheaper than adding to zeros."""
+        assert set_to_none
+        for parameter in self.parameters:
+            parameter.grad = None
+
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> None:  # type: ignore[override]
         """One step; every parameter must have its gradient."""
@@ -31,7 +37,7 @@ class Adam(torch.optim.Optimizer):
         self._count += 1
         torch._fused_adam_(
             self.parameters,
-            [p.grad for p in self.parameters],
+            [p.grad for p in self.parameters],  # type: ignore[misc]
             self._means,
             self._squares,
             [],
@@ -50,6 +56,6 @@ class Adam(torch.optim.Optimizer):
 def clip_gradients(parameters: list[Tensor], most: float) -> Tensor:
     """Scale all gradients together so that their joint norm is at most this; returns the norm before."""
     gradients = [p.grad for p in parameters if p.grad is not None]
-    norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
+    norm: Tensor = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
     torch._foreach_mul_(gradients, (most / (norm + 1e-6)).clamp(max=1.0))
     return norm

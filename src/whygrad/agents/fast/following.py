@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 
 @torch.no_grad()
 def follow(target: nn.Module, online: nn.Module, tau: float) -> None:
     """target ← (1 - tau) · target + tau · online, all parameters in one call; tau = 1 is a copy."""
-    theirs, ours = list(target.parameters()), list(online.parameters())
+    theirs: list[Tensor] = list(target.parameters())
+    ours: list[Tensor] = list(online.parameters())
     if tau == 1:
         torch._foreach_copy_(theirs, ours)
     else:

@@ -62,7 +62,9 @@ class Episode:
 
 
 def episode(envs: Environments, choose: Choose, longest: int) -> Episode:
-    observations, actions, rewards = [], [], []
+    observations: list[Array] = []
+    actions: list[Array] = []
+    rewards: list[float] = []
     ended = terminated = False
     while not ended and len(rewards) < longest:
         observations.append(envs.observations[0].copy())

@@ -1,8 +1,10 @@
-"""Actions drawn in numpy, where the rollout lives."""
+"""Actions drawn in numpy, where the rollout lives, and in torch for those who ask a policy."""
 
 from __future__ import annotations
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from whygrad.agents.spaces import Array
 
@@ -11,6 +13,10 @@ def categorical(logits: Array, rng: np.random.Generator) -> Array:
     """An index per row with the probabilities of the softmax: the largest logit after Gumbel noise."""
     drawn: Array = (logits + rng.gumbel(size=logits.shape)).argmax(-1)
     return drawn
+
+
+def drawn(logits: Tensor) -> Tensor:
+    return torch.multinomial(logits.softmax(-1), 1).squeeze(-1)
 
 
 def gaussian(mean: Array, std: Array, rng: np.random.Generator) -> Array:
