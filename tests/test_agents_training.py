@@ -100,7 +100,7 @@ def test_progress_is_told_and_can_stop() -> None:
         told.append((step, steps))
         return step >= 512
 
-    result = ppo.train(Corridor, steps=10_000, progress=progress, **{**SMALL[ppo], "steps": 10_000})
+    result = ppo.train(Corridor, progress=progress, **{**SMALL[ppo], "steps": 10_000})
     assert told[0] == (0, 10_000)
     assert told[-1][0] == 512
     assert result.returns[-1][0] <= 512
