@@ -97,11 +97,11 @@ def picture(rows: list[dict[str, Any]]) -> str:
 
 
 def panel(row: dict[str, Any], left: float, top: float) -> list[str]:
-    values = [value for run in row["curves"] for _, value in run] + [row["goal"]]
-    low, high = min(values), max(values)
+    values: list[float] = [value for run in row["curves"] for _, value in run] + [row["goal"]]
+    low, high, steps = min(values), max(values), float(row["steps"])
 
     def x(step: float) -> float:
-        return left + PANEL_WIDTH * step / row["steps"]
+        return left + PANEL_WIDTH * step / steps
 
     def y(value: float) -> float:
         return top + PANEL_HEIGHT * (high - value) / (high - low)
@@ -143,10 +143,8 @@ def main() -> None:
             finals = ", ".join(f"{value:.0f}" for value in row["finals"])
             numbers = f"{task.steps:7,} steps, median {row['median']:7.1f} (goal {task.goal:.0f})"
             verdict = "" if row["median"] >= task.goal else "  MISSED"
-            print(
-                f"{task.agent:10}{task.env:12} {numbers}; seeds: {finals}; {row['seconds']:.0f} s each{verdict}",
-                flush=True,
-            )
+            ending = f"seeds: {finals}; {row['seconds']:.0f} s each{verdict}"
+            print(f"{task.agent:10}{task.env:12} {numbers}; {ending}", flush=True)
             if options.json is not None:
                 options.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
     if options.svg is not None:

@@ -47,8 +47,8 @@ def duels() -> list[Duel]:
     return [
         Duel(
             *("dqn", "DQN", "CartPole-v1", 5_000),
-            {**started, "train_every": 2, "batch": 64, "target_every": 500, "hidden": (64, 64)},
-            {**replayed, "train_freq": 2, "batch_size": 64, "target_update_interval": 500, "policy_kwargs": relu},
+            {**started, "train_every": 4, "batch": 128, "target_every": 250, "hidden": (64, 64)},
+            {**replayed, "train_freq": 4, "batch_size": 128, "target_update_interval": 250, "policy_kwargs": relu},
         ),
         Duel(
             *("ppo", "PPO", "CartPole-v1", 8_192),

@@ -34,18 +34,18 @@ class Config:
     steps: int = 50_000
     learning_starts: int = 1_000
     """Steps before the first update."""
-    train_every: int = 2
-    batch: int = 64
+    train_every: int = 4
+    batch: int = 128
     capacity: int = 100_000
     """Transitions that are remembered."""
     learning_rate: float = 1e-3
     gamma: float = 0.99
-    target_every: int = 500
+    target_every: int = 250
     """Steps between two updates of the target network."""
     tau: float = 1.0
     """How far the target network then goes: 1 copies the trained one, less draws towards it (Polyak)."""
     epsilon: float = 1.0
-    epsilon_end: float = 0.05
+    epsilon_end: float = 0.02
     explore: float = 0.2
     """Share of the training over which epsilon falls from the first to the second."""
     max_gradient: float = 10.0
