@@ -33,7 +33,7 @@ class Config:
     envs: int = 8
     rollout: int = 8
     """Steps per environment between updates."""
-    learning_rate: float = 1e-3
+    learning_rate: float = 2e-3
     anneal: bool = False
     """Let the learning rate fall to zero over the training."""
     gamma: float = 0.99
