@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Any
 
+from whygrad import verdicts
 from whygrad.cli.output import Voice
 from whygrad.rule import rules
 
@@ -16,5 +17,7 @@ def add(commands: Any) -> None:
 
 
 def main(_: argparse.Namespace) -> int:
-    Voice(sys.stdout).say("".join(f"{r.code}  {r.name:<30}{r.summary}\n" for r in rules().values()))
+    listed = [*rules().values(), *verdicts.pages().values()]
+    rows = sorted(f"{entry.code}  {entry.name:<30}{entry.summary}\n" for entry in listed)
+    Voice(sys.stdout).say("".join(rows))
     return 0

@@ -1,0 +1,33 @@
+"""WG908: one place among continuous actions is rewarded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium import Space, spaces
+from numpy.typing import NDArray
+
+from whygrad.probe.environments.environment import Move, ProbeEnv
+from whygrad.verdicts.wg908_continuous_action import HIGH, LOW, TARGET
+
+
+class ContinuousAction(ProbeEnv):
+    """1 minus the squared distance to (1.4, -0.5), within bounds that differ from number to number."""
+
+    states = {"only": (1.0, 1.0)}  # noqa: RUF012
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "continuous": True})
+
+    def actions(self) -> Space[Any]:
+        return spaces.Box(np.array(LOW, np.float32), np.array(HIGH, np.float32))
+
+    def begin(self) -> str:
+        return "only"
+
+    def worth(self, state: str, push: NDArray[Any]) -> float:  # noqa: ARG002
+        return float(1.0 - np.square(push - TARGET).sum())
+
+    def move(self, push: NDArray[Any]) -> Move:
+        return "only", self.worth("only", push), True, False
