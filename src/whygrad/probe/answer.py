@@ -29,6 +29,8 @@ class Answer:
     gamma: float = 0.0
     findings: list[Finding] = field(default_factory=list)
     """What whygrad found about gradients meanwhile."""
+    roles: dict[str, str] = field(default_factory=dict)
+    """Of the networks that were seen."""
     source: Sources = field(default_factory=dict)
     raised: str = ""
     """The exception that ended the training."""

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from whygrad.finding import Finding, Label
+from whygrad.finding import Finding
+from whygrad.probe import causes
 from whygrad.probe.answer import Answer, Settings, Subject
 from whygrad.probe.catalogue import Probe, chosen
 from whygrad.probe.protocol import Factory, ProtocolError
@@ -85,7 +86,10 @@ def _ask(subject: Subject, one: Probe, settings: Settings, report: Report, kinds
         verdict.status = "pass"
         return verdict
     verdict.finding = _judged(one, judged) if judged is not None else _raised(one, answer)
-    _blame(verdict.finding, answer.findings, report)
+    told = {v.finding.evidence.get("cause") for v in report.of("fail") if v.finding is not None}
+    cause = causes.likely(answer.findings, answer.roles, one.asks, told)
+    if cause is not None:
+        causes.blame(verdict.finding, cause)
     return verdict
 
 
@@ -114,17 +118,3 @@ def _raised(one: Probe, answer: Answer) -> Finding:
         fix="repair the exception first; the probes that build on this one are not asked",
         evidence={"probe": one.name, "raised": answer.raised},
     )
-
-
-def _blame(finding: Finding, found: list[Finding], report: Report) -> None:
-    """Name the line of a gradient error as the likely cause, once: at the first failure it may explain."""
-    told = {v.finding.evidence.get("cause") for v in report.of("fail") if v.finding is not None}
-    for cause in found:
-        place = f"{cause.code} {cause.site.file}:{cause.site.line}" if cause.site is not None else ""
-        if cause.severity == "error" and not cause.suppressed and place and place not in told:
-            finding.site = cause.site
-            finding.here = f"likely cause, {cause.code}: {cause.here}"
-            finding.labels = [Label(label.site, label.text) for label in cause.labels]
-            finding.fix = f"{cause.fix} ({cause.code} {cause.name}: {cause.message})"
-            finding.evidence["cause"] = place
-            return

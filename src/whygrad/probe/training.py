@@ -144,4 +144,5 @@ def _watched(wanted: bool, answer: Answer) -> Iterator[None]:
     with session:
         yield
     answer.findings += session.report.findings
+    answer.roles |= session.report.roles
     answer.source |= session.report.source

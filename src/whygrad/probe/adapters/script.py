@@ -66,6 +66,7 @@ class Script:
             if settings.watch and watched.exists():
                 report = json.load(watched)
                 answer.findings += report.findings
+                answer.roles |= report.roles
                 answer.source |= report.source
         if done.returncode:
             answer.raised = f"status {done.returncode}{_last_line(done.stderr)}"
