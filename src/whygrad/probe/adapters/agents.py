@@ -11,19 +11,15 @@ from typing import Any
 
 from whygrad.probe.protocol import Factory, ProtocolError
 
+SMALL = {"hidden": (32, 32), "learning_rate": 5e-3}
+ON_POLICY = {**SMALL, "envs": 1, "log_std": -0.7}
+REPLAY = {**SMALL, "learning_starts": 50, "train_every": 2, "batch": 64}
 SETTINGS: dict[str, dict[str, Any]] = {
-    "a2c": {"envs": 1, "rollout": 16, "learning_rate": 5e-3},
-    "dqn": {"learning_starts": 50, "train_every": 2, "target_every": 20, "learning_rate": 5e-3},
-    "ppo": {"envs": 1, "rollout": 64, "minibatch": 64, "epochs": 8, "learning_rate": 5e-3},
-    "reinforce": {"episodes": 16, "learning_rate": 5e-3},
-    "sac": {
-        "learning_starts": 50,
-        "train_every": 2,
-        "learning_rate": 5e-3,
-        "tau": 0.05,
-        "temperature": 0.01,
-        "learn_temperature": False,
-    },
+    "a2c": {**ON_POLICY, "rollout": 10},
+    "dqn": {**REPLAY, "target_every": 20},
+    "ppo": {**ON_POLICY, "rollout": 50, "minibatch": 50, "epochs": 8},
+    "reinforce": {**ON_POLICY, "episodes": 8},
+    "sac": {**REPLAY, "tau": 0.05, "temperature": 0.01, "learn_temperature": False},
 }
 """For problems of a few states and a thousand steps; the defaults are made for many more."""
 
