@@ -1,4 +1,5 @@
 """Agents with one thing wrong each, by the code of the probe that must notice it, and no earlier one."""
+# mypy: disallow-untyped-calls=False
 
 from __future__ import annotations
 
@@ -80,13 +81,13 @@ class ReturnsInAColumn(ActorCritic):
 @fails("WG902")
 class CriticOfNextObservation(ActorCritic):
     def predicted(self, batch: Batch) -> Tensor:
-        return self.critic(batch.next_obs).squeeze(1)
+        return super().predicted(batch._replace(obs=batch.next_obs))
 
 
 @fails("WG902")
 class CriticNormalisedAway(Gaussian):
     def predicted(self, batch: Batch) -> Tensor:
-        return self.critic(batch.obs - batch.obs).squeeze(1)
+        return super().predicted(batch._replace(obs=batch.obs - batch.obs))
 
     def value(self, obs: Any) -> float:
         return super().value(obs - obs)
@@ -284,9 +285,10 @@ class FirstNumberOnly(Gaussian):
         return _FirstOnly(super().policy(obs).base_dist, 1)  # type: ignore[attr-defined]
 
 
-class _FirstOnly(Independent):
+class _FirstOnly(Independent[Normal]):
     def log_prob(self, value: Tensor) -> Tensor:
-        return self.base_dist.log_prob(value)[..., 0]
+        whole: Tensor = self.base_dist.log_prob(value)
+        return whole[..., 0]
 
 
 @fails("WG908")

@@ -8,7 +8,7 @@ from typing import Any
 
 from whygrad import verdicts
 from whygrad.cli.output import Voice
-from whygrad.rule import rules
+from whygrad.rule import Rule, rules
 
 
 def add(commands: Any) -> None:
@@ -17,7 +17,7 @@ def add(commands: Any) -> None:
 
 
 def main(_: argparse.Namespace) -> int:
-    listed = [*rules().values(), *verdicts.pages().values()]
-    rows = sorted(f"{entry.code}  {entry.name:<30}{entry.summary}\n" for entry in listed)
+    entries: dict[str, Rule | verdicts.Page] = {**rules(), **verdicts.pages()}
+    rows = [f"{code}  {entry.name:<30}{entry.summary}\n" for code, entry in sorted(entries.items())]
     Voice(sys.stdout).say("".join(rows))
     return 0

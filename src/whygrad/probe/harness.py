@@ -36,7 +36,9 @@ def probe(
     if steps < 1:
         raise ValueError(f"steps must be at least 1, not {steps}")
     subject = Trained(find(make_agent), make_agent) if isinstance(make_agent, str) else Trained(make_agent)
-    return run(subject, [only] if isinstance(only, str) else list(only), Settings(steps, seed, image, continuous, watch))
+    return run(
+        subject, [only] if isinstance(only, str) else list(only), Settings(steps, seed, image, continuous, watch)
+    )
 
 
 def run(subject: Subject, only: list[str], settings: Settings, progress: Progress | None = None) -> Report:
@@ -86,7 +88,7 @@ def _ask(subject: Subject, one: Probe, settings: Settings, report: Report, kinds
         verdict.status = "pass"
         return verdict
     verdict.finding = _judged(one, judged) if judged is not None else _raised(one, answer)
-    told = {v.finding.evidence.get("cause") for v in report.of("fail") if v.finding is not None}
+    told = {str(v.finding.evidence.get("cause")) for v in report.of("fail") if v.finding is not None}
     cause = causes.likely(answer.findings, answer.roles, one.asks, told)
     if cause is not None:
         causes.blame(verdict.finding, cause)

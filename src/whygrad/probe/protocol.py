@@ -1,15 +1,15 @@
 """What an agent must be able to do to be probed: learn for so many steps, and act.
 
-    def make_agent(env):            # a gymnasium environment; also (env, gamma) or (env, gamma, seed)
-        ...
-        return agent
+def make_agent(env):            # a gymnasium environment; also (env, gamma) or (env, gamma, seed)
+    ...
+    return agent
 
-    agent.train(steps)              # learn from this many steps in env
-    agent.act(observation)          # one action for one observation, as good as it can
-    agent.value(observation)        # optional: how much discounted reward it expects from here
-    agent.reset()                   # optional: forget what a recurrent agent carries along
-    agent.gamma                     # optional, where make_agent does not take it
-    agent.recurrent, agent.players  # optional: True asks for the memory probe, 2 for the two-agent probe
+agent.train(steps)              # learn from this many steps in env
+agent.act(observation)          # one action for one observation, as good as it can
+agent.value(observation)        # optional: how much discounted reward it expects from here
+agent.reset()                   # optional: forget what a recurrent agent carries along
+agent.gamma                     # optional, where make_agent does not take it
+agent.recurrent, agent.players  # optional: True asks for the memory probe, 2 for the two-agent probe
 """
 
 from __future__ import annotations

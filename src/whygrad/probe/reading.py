@@ -72,7 +72,9 @@ def _legal(env: ProbeEnv, action: Any) -> Any:
     try:
         env.push(action)
     except (TypeError, ValueError) as error:
-        raise ProtocolError(f"agent.act(observation) must return an action of {env.action_space}, not {action!r}") from error
+        raise ProtocolError(
+            f"agent.act(observation) must return an action of {env.action_space}, not {action!r}"
+        ) from error
     return action
 
 

@@ -6,7 +6,7 @@ import importlib.util
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 import gymnasium
 import numpy as np
@@ -19,6 +19,7 @@ from whygrad.probe.reading import READERS
 from whygrad.probe.registration import identity
 from whygrad.session import Session, active, watch
 
+Environment: TypeAlias = gymnasium.Env[Any, Any]
 NO_VALUE = "the agent has no value(observation)"
 UNDECLARED = {"recurrent": "agent.recurrent is not True", "players": "agent.players is not 2"}
 
@@ -90,7 +91,7 @@ class Trained:
         else:
             answer.raised = said
 
-    def _ask(self, agent: Agent, probe: Probe, env: gymnasium.Env[Any, Any], answer: Answer) -> None:
+    def _ask(self, agent: Agent, probe: Probe, env: Environment, answer: Answer) -> None:
         if probe.asks == "values" and not has_value(agent):  # Some know it only once they have been trained.
             answer.unasked = NO_VALUE
             return
@@ -101,10 +102,12 @@ class Trained:
         except ProtocolError:
             raise
         except Exception as error:
-            raise ProtocolError(f"{self.name}: asking the trained agent failed ({type(error).__name__}: {error})") from error
+            raise ProtocolError(
+                f"{self.name}: asking the trained agent failed ({type(error).__name__}: {error})"
+            ) from error
 
 
-def _environment(probe: Probe, arguments: dict[str, Any], settings: Settings, continuous: bool) -> gymnasium.Env[Any, Any]:
+def _environment(probe: Probe, arguments: dict[str, Any], settings: Settings, continuous: bool) -> Environment:
     return gymnasium.make(
         identity(probe.name),
         disable_env_checker=True,

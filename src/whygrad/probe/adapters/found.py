@@ -13,7 +13,9 @@ def values(names: dict[str, Any], env: ProbeEnv) -> dict[str, float] | None:
     import torch
 
     try:
-        device = next(p.device for name in ("agent", "q_network", "qf1") if name in names for p in names[name].parameters())
+        device = next(
+            p.device for name in ("agent", "q_network", "qf1") if name in names for p in names[name].parameters()
+        )
         with torch.no_grad():
             return {
                 state: _value(names, torch.as_tensor(env.shown(state), dtype=torch.float32, device=device).unsqueeze(0))

@@ -10,15 +10,15 @@ import numpy as np
 from whygrad.probe.protocol import Factory, ProtocolError
 
 SMALL: dict[str, Any] = {"net_arch": [32, 32]}
-REPLAY = {"learning_rate": 5e-3, "learning_starts": 50, "buffer_size": 5000, "batch_size": 64, "train_freq": 2}
+REPLAY = {"learning_rate": 5e-3, "learning_starts": 50, "buffer_size": 5000, "batch_size": 64, "train_freq": 4}
 SETTINGS: dict[str, dict[str, Any]] = {
-    "A2C": {"learning_rate": 5e-3, "n_steps": 16},
-    "DDPG": {**REPLAY, "tau": 0.05},
-    "DQN": {**REPLAY, "target_update_interval": 20},
+    "A2C": {"learning_rate": 5e-3, "n_steps": 8},
+    "DDPG": {**REPLAY, "tau": 0.1},
+    "DQN": {**REPLAY, "target_update_interval": 40},
     "PPO": {"learning_rate": 5e-3, "n_steps": 64, "batch_size": 64, "n_epochs": 8},
     "RecurrentPPO": {"learning_rate": 5e-3, "n_steps": 96, "batch_size": 96, "n_epochs": 8},
-    "SAC": {**REPLAY, "tau": 0.05, "ent_coef": 0.01},
-    "TD3": {**REPLAY, "tau": 0.05},
+    "SAC": {**REPLAY, "tau": 0.1, "ent_coef": 0.01},
+    "TD3": {**REPLAY, "tau": 0.1},
 }
 """For problems of a few states and a thousand steps; the defaults are made for millions. SAC's temperature is small,
 because the bonus for entropy is part of its values."""
@@ -54,7 +54,9 @@ def _algorithm(name: str) -> Any:
             found = getattr(importlib.import_module(package), name, None)
         except ModuleNotFoundError as error:
             if package == "stable_baselines3":
-                raise ProtocolError(f"sb3:{name} needs Stable-Baselines3: pip install stable-baselines3 ({error})") from error
+                raise ProtocolError(
+                    f"sb3:{name} needs Stable-Baselines3: pip install stable-baselines3 ({error})"
+                ) from error
             continue
         if isinstance(found, type):
             return found
