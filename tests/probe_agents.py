@@ -14,7 +14,6 @@ import torch
 from torch import Tensor, nn
 from torch.distributions import Categorical, Distribution, Independent, Normal
 
-
 Distribution.set_default_validate_args(False)  # Checking every action takes a third of the time.
 
 

@@ -9,8 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.distributions import Distribution, Independent, Normal
 
-from probe_agents import ActorCritic, Batch, Dqn, Gaussian, Learner
+from probe_agents import ActorCritic, Batch, Dqn, Gaussian, Learner, Remembering
 
+STEPS = 400
+"""Enough for the agents that are right, in every probe but the one for a memory."""
 FAULTS: dict[str, list[type[Learner]]] = {}
 
 
@@ -297,3 +299,58 @@ class MeanRectified(Gaussian):
 
     def act(self, obs: Any) -> Any:
         return super().act(obs).clip(min=self.env.action_space.low * (self.choices() == 1))
+
+
+# -- WG905 again: the memory probe
+
+
+class Forgetful(Remembering):
+    pass
+
+
+class ForgetsEveryStep(Forgetful):
+    def remember(self, obs: Any) -> Tensor:
+        self.forget()
+        return super().remember(obs)
+
+
+class MemoryDetached(Forgetful):
+    """The state is carried on, but nothing teaches the cell what to keep: it is not in the optimizer."""
+
+    def build(self) -> None:
+        super().build()
+        for parameter in self.cell.parameters():
+            nn.init.zeros_(parameter).requires_grad_(False)
+
+
+class LearnsWithoutHistory(Forgetful):
+    """Acts with what it carries along, and learns as if there were nothing."""
+
+    def watched(self, batch: Batch) -> Tensor:
+        ended = torch.ones_like(batch.terminated)
+        return super().watched(batch._replace(terminated=ended))
+
+
+# -- WG904 again: the two-agent probe
+
+
+class OneForBoth(Dqn):
+    players = 2
+
+
+class TurnNotSeen(OneForBoth):
+    def seen(self, batch: Batch) -> Tensor:
+        return torch.ones_like(batch.obs)
+
+    def act(self, obs: Any) -> int:
+        return super().act(abs(obs))
+
+
+class RewardOfTheOtherPlayer(OneForBoth):
+    def earned(self, batch: Batch) -> Tensor:
+        return -batch.reward
+
+
+class PlaysTheOthersTurn(OneForBoth):
+    def act(self, obs: Any) -> int:
+        return super().act(obs * [-1, 1])

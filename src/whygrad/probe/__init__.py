@@ -36,7 +36,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Late, because gymnasium imports this package while it is still being imported itself."""
+    """Late: an environment's id must not cost the import of the harness."""
     if name not in _HOMES:
         raise AttributeError(f"module 'whygrad.probe' has no attribute {name!r}")
     import importlib

@@ -43,7 +43,7 @@ def episodes(agent: Agent, env: ProbeEnv) -> dict[str, float]:
         observation, _ = env.reset(seed=number)
         begun, total, ended = env.state, 0.0, False
         while not ended:
-            observation, reward, terminated, truncated, _ = env.step(_legal(env, agent.act(observation)))
+            observation, reward, terminated, truncated, _ = env.step(agent.act(observation))
             total, ended = total + reward, terminated or truncated
         earned.setdefault(begun, []).append(total)
     return {f"reward({state})": float(np.mean(earned[state])) for state in sorted(earned)}
@@ -63,19 +63,8 @@ def _pushes(agent: Agent, env: ProbeEnv) -> dict[str, list[Any]]:
     for _ in range(ACTS):
         for state, pushes in out.items():
             _forget(agent)
-            pushes.append(env.push(_legal(env, agent.act(env.shown(state)))))
+            pushes.append(env.push(agent.act(env.shown(state))))
     return out
-
-
-def _legal(env: ProbeEnv, action: Any) -> Any:
-    """The action, or a sentence about it: a wrong one is a mistake in the adapter, not in the learning."""
-    try:
-        env.push(action)
-    except (TypeError, ValueError) as error:
-        raise ProtocolError(
-            f"agent.act(observation) must return an action of {env.action_space}, not {action!r}"
-        ) from error
-    return action
 
 
 def _value(agent: Agent, observation: Any) -> float:

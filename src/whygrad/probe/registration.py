@@ -34,8 +34,9 @@ def identity(name: str) -> str:
 
 
 def register() -> None:
-    """Called on import, and by gymnasium itself where whygrad is installed; once is enough."""
+    """Done on import; gymnasium 1.x looks for no plugins, but imports the module in front of an id:
+    `whygrad.probe:whygrad/ConstantReward-v0`."""
     options = json.loads(os.environ.get(OPTIONS, "{}"))
     for name, file in HOMES.items():
-        if identity(name) not in registry:
+        if identity(name) not in registry:  # A module may be imported anew.
             _register(identity(name), entry_point=f"whygrad.probe.environments.{file}:{name}", kwargs=options)

@@ -8,6 +8,7 @@ from rich.text import Text
 from whygrad.probe.report import Report, Verdict
 from whygrad.report.text import WIDTH, explained
 from whygrad.verdicts.judged import Judged
+from whygrad.wording import plural
 
 COLOURS = {"pass": "green", "fail": "bold red", "skip": "yellow"}
 
@@ -64,7 +65,9 @@ def _verdict(report: Report) -> str:
     if failed and failed[0].finding is not None:
         first = failed[0].finding
         asked = len(failed) + len(passed)
-        return f"whygrad: {len(failed)} of {asked} probes failed{left}.{stopped} {first.code}: {first.message}"
+        return (
+            f"whygrad: {len(failed)} of {plural(asked, 'probe')} failed{left}.{stopped} {first.code}: {first.message}"
+        )
     if not passed:
         return f"whygrad: no probe could be asked{left}.{stopped}"
-    return f"whygrad: {len(passed)} probes passed{left}.{stopped}"
+    return f"whygrad: {plural(len(passed), 'probe')} passed{left}.{stopped}"

@@ -66,23 +66,26 @@ class Trained:
         continuous = settings.continuous or probe.only_for == "continuous"
         env = _environment(probe, arguments, settings, continuous)
         _sow(settings.seed)
-        with _watched(settings.watch, answer):
-            try:
+        try:
+            with _watched(settings.watch, answer):
                 agent = build(self._make, env, GAMMA, settings.seed)
                 answer.unasked = _unasked(agent, probe, settings)
                 if answer.unasked:
                     return
                 agent.train(settings.steps)
-            except ProtocolError:
-                raise
-            except Exception as error:
-                self._stopped(error, continuous and not settings.continuous, answer)
-                return
+        except ProtocolError:
+            raise
+        except Exception as error:
+            self._stopped(error, continuous and not settings.continuous, answer)
+            return
         answer.gamma = discount(agent, self._make, GAMMA)
-        self._ask(agent, probe, env, answer)
+        try:
+            answer.observed |= self._asked(agent, probe, env)
+        except ActionError as error:
+            self._stopped(error, continuous and not settings.continuous, answer)
 
     def _stopped(self, error: Exception, another_kind: bool, answer: Answer) -> None:
-        """An exception ended the training. With the other kind of actions, nobody promised that it would work."""
+        """With the other kind of actions than everywhere else, nobody promised that the agent would work."""
         said = f"{type(error).__name__}: {error}"
         if another_kind:
             answer.unasked = f"the agent does not seem to take continuous actions ({said})"
@@ -91,20 +94,16 @@ class Trained:
         else:
             answer.raised = said
 
-    def _ask(self, agent: Agent, probe: Probe, env: Environment, answer: Answer) -> None:
-        if probe.asks == "values" and not has_value(agent):  # Some know it only once they have been trained.
-            answer.unasked = NO_VALUE
-            return
+    def _asked(self, agent: Agent, probe: Probe, env: Environment) -> dict[str, float]:
         asked = env.unwrapped
         assert isinstance(asked, ProbeEnv)
         try:
-            answer.observed |= READERS[probe.asks](agent, asked)
-        except ProtocolError:
+            return READERS[probe.asks](agent, asked)
+        except (ProtocolError, ActionError):
             raise
         except Exception as error:
-            raise ProtocolError(
-                f"{self.name}: asking the trained agent failed ({type(error).__name__}: {error})"
-            ) from error
+            said = f"{self.name}: asking the trained agent failed ({type(error).__name__}: {error})"
+            raise ProtocolError(said) from error
 
 
 def _environment(probe: Probe, arguments: dict[str, Any], settings: Settings, continuous: bool) -> Environment:

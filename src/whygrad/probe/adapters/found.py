@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,8 +11,9 @@ if TYPE_CHECKING:
 
 def values(names: dict[str, Any], env: ProbeEnv) -> dict[str, float] | None:
     """V of every state, where the script shows a value function; None where it does not."""
-    import torch
-
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return None
     try:
         device = next(
             p.device for name in ("agent", "q_network", "qf1") if name in names for p in names[name].parameters()

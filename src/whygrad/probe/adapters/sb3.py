@@ -9,19 +9,20 @@ import numpy as np
 
 from whygrad.probe.protocol import Factory, ProtocolError
 
-SMALL: dict[str, Any] = {"net_arch": [32, 32]}
 REPLAY = {"learning_rate": 5e-3, "learning_starts": 50, "buffer_size": 5000, "batch_size": 64, "train_freq": 4}
+GRADIENT = {**REPLAY, "learning_rate": 3e-3, "train_freq": 2, "tau": 0.1}
 SETTINGS: dict[str, dict[str, Any]] = {
-    "A2C": {"learning_rate": 5e-3, "n_steps": 8},
-    "DDPG": {**REPLAY, "tau": 0.1},
+    "A2C": {"learning_rate": 7e-3, "n_steps": 5},
+    "DDPG": GRADIENT,
     "DQN": {**REPLAY, "target_update_interval": 40},
     "PPO": {"learning_rate": 5e-3, "n_steps": 64, "batch_size": 64, "n_epochs": 8},
     "RecurrentPPO": {"learning_rate": 5e-3, "n_steps": 96, "batch_size": 96, "n_epochs": 8},
     "SAC": {**REPLAY, "tau": 0.1, "ent_coef": 0.01},
-    "TD3": {**REPLAY, "tau": 0.1},
+    "TD3": GRADIENT,
 }
 """For problems of a few states and a thousand steps; the defaults are made for millions. SAC's temperature is small,
 because the bonus for entropy is part of its values."""
+ON_POLICY = ("A2C", "PPO", "RecurrentPPO")
 NOISY = ("DDPG", "TD3")
 """Deterministic policies explore by noise that is given to them."""
 
@@ -40,8 +41,10 @@ def factory(name: str) -> Factory:
         kind = "CnnPolicy" if len(env.observation_space.shape) == 3 else "MlpPolicy"
         if name == "RecurrentPPO":
             kind = kind.replace("Policy", "LstmPolicy")
-        network = SMALL if kind.startswith("Mlp") else {}
-        model = algorithm(kind, env, gamma=gamma, seed=seed, device="cpu", policy_kwargs=dict(network), **settings)
+        network: dict[str, Any] = {"net_arch": [32, 32]} if kind.startswith("Mlp") else {}
+        if name in ON_POLICY:
+            network["log_std_init"] = -0.5
+        model = algorithm(kind, env, gamma=gamma, seed=seed, device="cpu", policy_kwargs=network, **settings)
         return Adapted(model, gamma)
 
     make_agent.__name__ = f"sb3:{name}"

@@ -90,7 +90,7 @@ class Script:
         )
 
     def _given(self, probe: Probe) -> list[str]:
-        """The id with its module in front, which gymnasium imports: it works where no plugin is installed, too."""
+        """The id with its module in front, which gymnasium imports: the script knows nothing of whygrad."""
         return [self._env_arg, f"whygrad.probe:{identity(probe.name)}", *self._arguments]
 
     def _read(self, probe: Probe, taped: dict[str, Any], answer: Answer) -> None:

@@ -82,7 +82,10 @@ class ProbeEnv(gymnasium.Env[NDArray[Any], Any]):
 
     def push(self, action: Any) -> NDArray[Any]:
         """An action as numbers from -1 to 1: 0 is -1 and 1 is +1; beyond the bounds is at the bounds."""
-        numbers = np.asarray(action, dtype=np.float64).reshape(-1)
+        try:
+            numbers = np.asarray(action, dtype=np.float64).reshape(-1)
+        except (TypeError, ValueError) as error:
+            raise ActionError(f"{action!r} is no action of {self.action_space}") from error
         if isinstance(self.action_space, spaces.Box):
             if numbers.shape != self.action_space.shape or not np.isfinite(numbers).all():
                 raise ActionError(f"{action!r} is no action of {self.action_space}")
