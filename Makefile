@@ -18,7 +18,7 @@ test: check
 
 # Other people's trainers, in an environment of their own.
 test-peers: $(PEERS)/ready
-	$(PEERS)/bin/python -m pytest tests/peers/test_peers.py
+	$(PEERS)/bin/python -m pytest tests/peers/test_peers.py tests/peers/test_probes.py
 	$(PEERS)/bin/python -m pytest tests/test_sinks.py tests/test_plot.py -k "wandb or parquet or png"
 
 check: $(VENV)/ready-dev

@@ -191,19 +191,8 @@ def test_bad_input_is_one_sentence(folder: Path, capsys: Captured, arguments: tu
 
 
 def test_a_script_is_judged_by_what_it_does(folder: Path, capsys: Captured) -> None:
-    options = (
-        "--script",
-        "bandit.py",
-        "--steps",
-        "2000",
-        "--only",
-        "WG901",
-        "--only",
-        "ActionReward",
-        "--only",
-        "WG905",
-    )
-    done = probed(capsys, *options)
+    only = [f"--only={name}" for name in ("WG901", "ActionReward", "WG905")]
+    done = probed(capsys, "--script", "bandit.py", "--steps", "2000", *only)
     assert done.status == 0, done.out + done.err
     assert "no value function is visible" in done.out
     assert "pass WG904" in done.out

@@ -213,7 +213,7 @@ def wrong(**attributes: Any) -> Any:
         (lambda env: 3, "returned an int without train()"),
         (wrong(train=print), "without act()"),
         (
-            wrong(train=print, act=lambda o: 0.3, value=lambda o: 2.0),
+            wrong(train=print, act=lambda o: 0.3),
             "cannot handle this action space: 0.3 is no action of Discrete",
         ),
         (wrong(train=print, act=lambda o: None), "cannot handle this action space: None is no action"),
