@@ -353,4 +353,6 @@ class RewardOfTheOtherPlayer(OneForBoth):
 
 class PlaysTheOthersTurn(OneForBoth):
     def act(self, obs: Any) -> int:
-        return super().act(obs * [-1, 1])
+        turned = obs.copy()
+        turned[0] *= -1
+        return super().act(turned)

@@ -7,8 +7,8 @@ A failure after WG901 was passed means that a constant can be learned and a diff
 against targets `(N,)` (every prediction is then pulled to the mean of all targets), observations that never reach the
 network, are normalised away or belong to other samples, or gradient that stops before the layers that see them.
 
-Passed when both values lie within 0.4. What follows the end of an episode is left or right with equal chance, so that
-a missing terminal mask (WG906) does not disturb this probe.
+Passed when the two values lie 2 apart, within 0.6, and their middle within 0.5 of 0. What follows the end of an episode
+is left or right with equal chance, so that a missing terminal mask (WG906) adds noise here and nothing else.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from whygrad.verdicts.judged import Judged, broken, near, not_a_number
 
 CODE = "WG902"
 NAME = "value-input"
-TOLERANCE = 0.4
+APART = 2.0
+TOLERANCE, OFFSET = 0.6, 0.5
+"""Of the distance, and of the middle: noise moves both values together more than it moves them apart."""
 LEFT, RIGHT = "V(left)", "V(right)"
 
 
@@ -25,14 +27,15 @@ def judge(observed: dict[str, float], gamma: float) -> Judged:  # noqa: ARG001
     expected = {LEFT: -1.0, RIGHT: 1.0}
     if broken(observed):
         return not_a_number(expected, observed)
-    if all(near(observed[name], wanted, TOLERANCE) for name, wanted in expected.items()):
+    left, right = observed[LEFT], observed[RIGHT]
+    if near(right - left, APART, TOLERANCE) and near((left + right) / 2, 0.0, OFFSET):
         return Judged(expected, observed)
     return Judged(
         expected,
         observed,
-        _message(observed[LEFT], observed[RIGHT]),
+        _message(left, right),
         "the observation alone decides the reward, and WG901 has shown that a single value can be learned.",
-        _advice(observed[LEFT], observed[RIGHT]),
+        _advice(left, right),
     )
 
 

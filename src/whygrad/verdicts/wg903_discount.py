@@ -7,7 +7,7 @@ visible all the time. So V(end) = +1 or -1, and V(start) = gamma times that. The
 A measured discount of 0 means that nothing is bootstrapped (or every step counts as the end, or the end flag belongs
 to the step before); 1 that gamma is not applied; gamma squared that it is applied twice.
 
-Passed when the measured discount lies within 0.15 of gamma and V(end) within 0.4 of the reward. Where the agent does
+Passed when the measured discount lies within 0.15 of gamma and the two V(end) lie 2 apart, within 0.7. Where the agent does
 not take gamma as an argument and has 0.99, a discount that is missing cannot be told from one that is there.
 """
 
@@ -18,7 +18,8 @@ from whygrad.verdicts.judged import Judged, broken, near, not_a_number
 CODE = "WG903"
 NAME = "discount"
 TOLERANCE = 0.15
-VALUE_TOLERANCE = 0.4
+APART, APART_TOLERANCE = 2.0, 0.7
+"""Of the two values of the last step."""
 STATES = ("V(start+)", "V(end+)", "V(start-)", "V(end-)")
 MEASURED = "discount"
 BLUNT = 1.0 - TOLERANCE
@@ -30,7 +31,7 @@ def judge(observed: dict[str, float], gamma: float) -> Judged:
     if broken(observed):
         return not_a_number(expected, observed)
     start_plus, end_plus, start_minus, end_minus = (observed[name] for name in STATES)
-    if not (near(end_plus, 1.0, VALUE_TOLERANCE) and near(end_minus, -1.0, VALUE_TOLERANCE)):
+    if not near(end_plus - end_minus, APART, APART_TOLERANCE):
         return Judged(
             expected,
             observed,
