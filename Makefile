@@ -7,7 +7,7 @@ PEERS := .venv-peers
 # torch comes first and on its own: whygrad never asks for it, it watches the one that is there.
 TORCH ?= torch==2.13.0
 
-.PHONY: demo test test-peers check bench clean
+.PHONY: demo test test-peers check bench bench-agents clean
 
 demo: $(VENV)/ready
 	@echo "+ whygrad run examples/dqn_corridor.py"
@@ -29,6 +29,11 @@ check: $(VENV)/ready-dev
 
 bench: $(VENV)/ready-dev
 	$(BIN)/python benchmarks/overhead.py
+
+# How the reference agents learn (five seeds each), then how fast they are beside Stable-Baselines3.
+bench-agents: $(VENV)/ready-dev $(PEERS)/ready
+	$(BIN)/python benchmarks/agents.py
+	$(PEERS)/bin/python benchmarks/agents_speed.py
 
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

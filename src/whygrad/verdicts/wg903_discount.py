@@ -7,8 +7,8 @@ visible all the time. So V(end) = +1 or -1, and V(start) = gamma times that. The
 A measured discount of 0 means that nothing is bootstrapped (or every step counts as the end, or the end flag belongs
 to the step before); 1 that gamma is not applied; gamma squared that it is applied twice.
 
-Passed when the measured discount lies within 0.15 of gamma and the two V(end) lie 2 apart, within 0.7. Where the agent does
-not take gamma as an argument and has 0.99, a discount that is missing cannot be told from one that is there.
+Passed when the measured discount lies within 0.15 of gamma and the two V(end) lie 2 apart, within 0.7. Where the agent
+does not take gamma as an argument and has 0.99, a discount that is missing cannot be told from one that is there.
 """
 
 from __future__ import annotations
