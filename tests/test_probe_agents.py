@@ -1,6 +1,6 @@
 """The probes discriminate: agents that are right pass all, an agent with one fault fails the probe for it and no other.
 
-One seed and three faults for each here; `python benchmarks/probes.py` takes all of them, with several seeds.
+One seed and three faults for each here; `make test-thorough` takes all of them, with several seeds.
 """
 
 from __future__ import annotations
@@ -36,6 +36,16 @@ def test_a_fault_fails_its_own_probe_and_no_earlier_one(code: str, fault: type[L
     until = [c for c in ORDER if c <= code and not (c == "WG908" and issubclass(fault, Dqn))]
     report = probe(fault, only=until, steps=STEPS, watch=False)
     assert report.failed == [code], str(report)
+
+
+@pytest.mark.parametrize(
+    ("name", "only"), [("a2c", ()), ("dqn", ()), ("ppo", ()), ("reinforce", ()), ("sac", ("WG903", "WG905", "WG908"))]
+)
+def test_the_reference_agents_pass(name: str, only: tuple[str, ...]) -> None:
+    """SAC takes longer than the others and is asked three times here; `make test-thorough` asks everything."""
+    report = probe(f"whygrad.agents.{name}", only=only, watch=False)
+    assert report, str(report)
+    assert len(report.of("pass")) == (len(only) or (7 if name == "dqn" else 8))
 
 
 def test_every_probe_has_three_faults_of_its_own() -> None:
