@@ -182,6 +182,23 @@ def test_an_exception_in_training_is_a_failure_with_its_reason() -> None:
     report = probe(Stopping)
     assert report.failed == ["WG901"]
     assert "RuntimeError: mat1 and mat2" in str(report)
+    assert "(test_probe_harness.py:" in str(report)
+
+
+def test_pytorchs_own_error_is_explained_by_its_line() -> None:
+    class Cut(ActorCritic):
+        def value_loss(self, prediction: Any, returns: Any) -> Any:
+            return super().value_loss(prediction.detach(), returns)
+
+        def policy_loss(self, ratio: Any, advantage: Any) -> Any:
+            return super().policy_loss(ratio.detach(), advantage)
+
+    report = probe(Cut, only=["WG901"], steps=50)
+    [verdict] = report.of("fail")
+    assert verdict.finding is not None
+    assert "does not require grad" in verdict.finding.message
+    assert verdict.finding.site is not None
+    assert ".detach()" in report.source[verdict.finding.site.file][verdict.finding.site.line]
 
 
 def test_an_interruption_leaves_what_is_known() -> None:
@@ -293,6 +310,9 @@ def test_a_module_that_trains_in_one_call() -> None:
     report = run(Trained(agents.factory(module)), [], Settings(steps=9, seed=2))
     assert report, str(report)
     assert set(made) == {(9, 2, 0.6)}
+    module.train = lambda env, **settings: SimpleNamespace(policy=SimpleNamespace(act=lambda observation: 0))
+    report = run(Trained(agents.factory(module)), ["WG901"], Settings())
+    assert [v.reason for v in report.of("skip")] == ["the agent has no value(observation)"]
     module.train = lambda env, **settings: None
     with pytest.raises(ProtocolError, match="without a policy"):
         run(Trained(agents.factory(module)), ["WG904"], Settings())

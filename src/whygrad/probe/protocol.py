@@ -10,6 +10,7 @@ agent.value(observation)        # optional: how much discounted reward it expect
 agent.reset()                   # optional: forget what a recurrent agent carries along
 agent.gamma                     # optional, where make_agent does not take it
 agent.recurrent, agent.players  # optional: True asks for the memory probe, 2 for the two-agent probe
+make_agent.actions              # optional: "discrete", "continuous" or "both"
 """
 
 from __future__ import annotations

@@ -15,6 +15,10 @@ ACTS = 20
 EPISODES = 40
 
 
+class NoValueError(Exception):
+    """It turned out after the training that the agent has no value function."""
+
+
 def values(agent: Agent, env: ProbeEnv) -> dict[str, float]:
     return {f"V({state})": _value(agent, env.shown(state)) for state in env.states}
 
@@ -70,6 +74,8 @@ def _pushes(agent: Agent, env: ProbeEnv) -> dict[str, list[Any]]:
 def _value(agent: Agent, observation: Any) -> float:
     _forget(agent)
     answer = agent.value(observation)  # type: ignore[attr-defined]
+    if answer is None:
+        raise NoValueError
     try:
         return float(answer)
     except (TypeError, ValueError, RuntimeError) as error:

@@ -30,7 +30,7 @@ class Tape:
 
     def __init__(self, file: str, steps: int) -> None:
         self._file = file
-        self._left = self._steps = steps
+        self._left = steps
         self._notes: deque[dict[str, Any]] = deque(maxlen=min(KEPT, max(steps // 4, 1)))
         self._env: ProbeEnv | None = None
         atexit.register(self._ended)
@@ -52,18 +52,17 @@ class Tape:
             raise SystemExit(0)
 
     def _ended(self) -> None:
-        """The script came to its own end first."""
-        if self._left > 0:
+        """The script came to its own end first; one that never took a step leaves no tape."""
+        if self._left > 0 and self._env is not None:
             self._write(vars(sys.modules["__main__"]))
 
     def _write(self, names: dict[str, Any]) -> None:
         from whygrad.probe.adapters import found
 
-        values = found.values(names, self._env) if self._env is not None else None
+        assert self._env is not None
         taped = {
-            "steps": self._steps - max(self._left, 0),
             "notes": list(self._notes),
-            "values": values,
+            "values": found.values(names, self._env),
             "gamma": found.gamma(names),
         }
         with open(self._file, "w", encoding="utf-8") as handle:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import random
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
@@ -15,7 +17,7 @@ from whygrad.probe.answer import Answer, Settings
 from whygrad.probe.catalogue import PROBES, Probe
 from whygrad.probe.environments.environment import ActionError, ProbeEnv
 from whygrad.probe.protocol import GAMMA, Agent, Factory, ProtocolError, build, called, discount, has_value
-from whygrad.probe.reading import READERS
+from whygrad.probe.reading import READERS, NoValueError
 from whygrad.probe.registration import identity
 from whygrad.session import Session, active, watch
 
@@ -75,16 +77,18 @@ class Trained:
                 agent.train(settings.steps)
         except ProtocolError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._stopped(error, continuous and not settings.continuous, answer)
             return
         answer.gamma = discount(agent, self._make, GAMMA)
         try:
             answer.observed |= self._asked(agent, probe, env)
+        except NoValueError:
+            answer.unasked = NO_VALUE
         except ActionError as error:
             self._stopped(error, continuous and not settings.continuous, answer)
 
-    def _stopped(self, error: Exception, another_kind: bool, answer: Answer) -> None:
+    def _stopped(self, error: BaseException, another_kind: bool, answer: Answer) -> None:
         """With the other kind of actions than everywhere else, nobody promised that the agent would work."""
         said = f"{type(error).__name__}: {error}"
         if another_kind:
@@ -92,14 +96,14 @@ class Trained:
         elif isinstance(error, ActionError):
             raise ProtocolError(f"{self.name} cannot handle this action space: {error}") from error
         else:
-            answer.raised = said
+            answer.raised = f"{said}{_where(error)}"
 
     def _asked(self, agent: Agent, probe: Probe, env: Environment) -> dict[str, float]:
         asked = env.unwrapped
         assert isinstance(asked, ProbeEnv)
         try:
             return READERS[probe.asks](agent, asked)
-        except (ProtocolError, ActionError):
+        except (ProtocolError, ActionError, NoValueError):
             raise
         except Exception as error:
             said = f"{self.name}: asking the trained agent failed ({type(error).__name__}: {error})"
@@ -127,6 +131,14 @@ def _unasked(agent: Agent, probe: Probe, settings: Settings) -> str:
     return UNDECLARED[probe.only_for]
 
 
+def _where(error: BaseException) -> str:
+    """The last line of the user's own code on the way to the exception."""
+    own = os.path.dirname(__file__) + os.sep
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(own)]
+    mine = [frame for frame in frames if "site-packages" not in frame.filename]
+    return f" ({os.path.basename(mine[-1].filename)}:{mine[-1].lineno})" if mine else ""
+
+
 def _sow(seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed)
@@ -143,8 +155,10 @@ def _watched(wanted: bool, answer: Answer) -> Iterator[None]:
         yield
         return
     session: Session = watch(budget=0.0)
-    with session:
-        yield
-    answer.findings += session.report.findings
-    answer.roles |= session.report.roles
-    answer.source |= session.report.source
+    try:
+        with session:
+            yield
+    finally:
+        answer.findings += session.report.findings
+        answer.roles |= session.report.roles
+        answer.source |= session.report.source

@@ -64,4 +64,6 @@ class Adapted:
         return self._policy.act(observation)
 
     def value(self, observation: Any) -> Any:
-        return self._policy.value(observation)
+        """None where the policy has no values."""
+        value = getattr(self._policy, "value", None)
+        return value(observation) if callable(value) else None
