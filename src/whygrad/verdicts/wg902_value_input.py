@@ -7,7 +7,7 @@ A failure after WG901 was passed means that a constant can be learned and a diff
 against targets `(N,)` (every prediction is then pulled to the mean of all targets), observations that never reach the
 network, are normalised away or belong to other samples, or gradient that stops before the layers that see them.
 
-Passed when the two values lie 2 apart, within 0.6, and their middle within 0.5 of 0. What follows the end of an episode
+Passed when the two values lie 2 apart, within 0.6, and their middle within 0.8 of 0. What follows the end of an episode
 is left or right with equal chance, so that a missing terminal mask (WG906) adds noise here and nothing else.
 """
 
@@ -18,7 +18,7 @@ from whygrad.verdicts.judged import Judged, broken, near, not_a_number
 CODE = "WG902"
 NAME = "value-input"
 APART = 2.0
-TOLERANCE, OFFSET = 0.6, 0.5
+TOLERANCE, OFFSET = 0.6, 0.8
 """Of the distance, and of the middle: noise moves both values together more than it moves them apart."""
 LEFT, RIGHT = "V(left)", "V(right)"
 
