@@ -7,7 +7,7 @@ PEERS := .venv-peers
 # torch comes first and on its own: whygrad never asks for it, it watches the one that is there.
 TORCH ?= torch==2.13.0
 
-.PHONY: demo test test-peers check bench bench-agents clean
+.PHONY: demo test test-peers test-thorough check bench bench-agents clean
 
 demo: $(VENV)/ready
 	@echo "+ whygrad run examples/dqn_corridor.py"
@@ -18,8 +18,13 @@ test: check
 
 # Other people's trainers, in an environment of their own.
 test-peers: $(PEERS)/ready
-	$(PEERS)/bin/python -m pytest tests/peers/test_peers.py
+	$(PEERS)/bin/python -m pytest tests/peers/test_peers.py tests/peers/test_probes.py
 	$(PEERS)/bin/python -m pytest tests/test_sinks.py tests/test_plot.py -k "wandb or parquet or png"
+
+# The probes with every seed, every fault and every reference agent.
+test-thorough: $(VENV)/ready-dev
+	$(BIN)/python -m pytest tests/thorough/test_probe_references.py
+	$(BIN)/python benchmarks/probes.py
 
 check: $(VENV)/ready-dev
 	$(BIN)/ruff check src tests benchmarks

@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from cli_running import BROKEN, CUT, LONGEST, Ended, crashed, environment, stored, whygrad, write
+from whygrad import verdicts
 from whygrad.about import __version__
 from whygrad.catalogue import NAMES
 from whygrad.cli.main import main
-from whygrad.rule import rules
+from whygrad.rule import Rule, rules
 
 Captured = pytest.CaptureFixture[str]
 
@@ -45,7 +46,7 @@ def test_version_and_help(capsys: Captured) -> None:
     assert own(capsys, "--version") == Ended(0, f"whygrad {__version__}\n", "")
     top = own(capsys, "--help")
     assert top.status == 0
-    for word in ("run", "report", "plot", "top", "explain", "rules", "exit status"):
+    for word in ("run", "probe", "report", "plot", "top", "explain", "rules", "exit status"):
         assert word in top.out
     shown = own(capsys, "run", "--help")
     assert shown.status == 0
@@ -78,6 +79,13 @@ def test_version_and_help(capsys: Captured) -> None:
         ("plot", "--nonsense"),
         ("top", "--nonsense"),
         ("explain",),
+        ("probe",),
+        ("probe", "one:make", "--script", "x.py"),
+        ("probe", "one:make", "--", "more"),
+        ("probe", "--steps", "0", "one:make"),
+        ("probe", "--only", "WG101", "one:make"),
+        ("probe", "--script", "absent.py"),
+        ("probe", "--json", "absent/out.json", "one:make"),
         ("rules", "extra"),
     ],
 )
@@ -250,8 +258,9 @@ def test_every_rule_has_a_page_and_a_line(capsys: Captured) -> None:
     listed = own(capsys, "rules")
     assert (listed.status, listed.err) == (0, "")
     rows = listed.out.splitlines()
-    assert [row.split()[0] for row in rows] == sorted(rules())
-    for code, rule in rules().items():
+    entries: dict[str, Rule | verdicts.Page] = {**rules(), **verdicts.pages()}
+    assert [row.split()[0] for row in rows] == sorted(entries)
+    for code, rule in entries.items():
         page = own(capsys, "explain", code)
         assert (page.status, page.err) == (0, "")
         assert page.out.startswith(f"{code} {rule.name}\n\n")
@@ -267,7 +276,7 @@ def test_a_page_is_found_by_code_in_any_case_and_by_name(capsys: Captured) -> No
 
 
 def test_codes_without_a_page_are_said_to_be_so(capsys: Captured) -> None:
-    for code in [c for c in NAMES if c not in rules()]:
+    for code in [c for c in NAMES if c not in rules() and c not in verdicts.pages()]:
         done = own(capsys, "explain", code)
         assert (done.status, done.out) == (2, "")
         assert code in one_line(done.err)

@@ -7,7 +7,7 @@ import sys
 import textwrap
 from typing import Any
 
-from whygrad import thresholds
+from whygrad import thresholds, verdicts
 from whygrad.catalogue import NAMES
 from whygrad.cli.output import Voice
 from whygrad.rule import Rule, rules
@@ -28,7 +28,10 @@ def main(options: argparse.Namespace) -> int:
     code = wanted.upper() if wanted.upper() in NAMES else next((c for c, n in NAMES.items() if n == wanted.lower()), "")
     if not code:
         return Voice(sys.stderr).complain(f"there is no rule {wanted!r}; see `whygrad rules`")
-    rule = rules().get(code)
+    rule, page = rules().get(code), verdicts.pages().get(code)
+    if page is not None:
+        Voice(sys.stdout).say(f"{page.code} {page.name}\n\n{page.documentation}\n")
+        return 0
     if rule is None:
         return Voice(sys.stderr).complain(f"{code} ({NAMES[code]}) is reserved and not implemented in this version")
     Voice(sys.stdout).say(f"{rule.code} {rule.name}\n\n{rule.documentation}\n{_thresholds(rule)}")

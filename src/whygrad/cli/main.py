@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from whygrad.about import __version__
-from whygrad.cli import explain, plot, report, rules, run, top
+from whygrad.cli import explain, plot, probe, report, rules, run, top
 
 EPILOG = """\
 exit status:
@@ -23,14 +23,14 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.add_argument("--version", action="version", version=f"whygrad {__version__}")
     commands = whole.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (run, report, plot, top, explain, rules):
+    for module in (run, probe, report, plot, top, explain, rules):
         module.add(commands)
     return whole
 
 
 def main(argv: list[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
-    own, rest = run.split(arguments)
+    own, rest = (probe if arguments[:1] == ["probe"] else run).split(arguments)
     options = parser().parse_args(own)
     options.rest = rest
     return int(options.main(options))

@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import sys
+from collections.abc import Callable
 from typing import TextIO
 
 from rich.console import Console
@@ -51,6 +52,11 @@ def rendered(report: Report, form: str, color: str, *, terminal: bool) -> str:
         return json.dumps(report)
     if form == "concise":
         return concise(report) + "\n"
+    return drawn(lambda console: show(report, console), color, terminal=terminal)
+
+
+def drawn(draw: Callable[[Console], None], color: str, *, terminal: bool) -> str:
+    """What is drawn on a console, as text, with colour only where it is wanted."""
     wanted = (terminal or bool(os.environ.get("FORCE_COLOR"))) and not os.environ.get("NO_COLOR")
     coloured = color == "always" or (color == "auto" and wanted)
     buffer = io.StringIO()
@@ -64,7 +70,7 @@ def rendered(report: Report, form: str, color: str, *, terminal: bool) -> str:
         emoji=False,
         markup=False,
     )
-    show(report, console)
+    draw(console)
     return buffer.getvalue()
 
 

@@ -6,8 +6,9 @@ import argparse
 import sys
 from typing import Any
 
+from whygrad import verdicts
 from whygrad.cli.output import Voice
-from whygrad.rule import rules
+from whygrad.rule import Rule, rules
 
 
 def add(commands: Any) -> None:
@@ -16,5 +17,7 @@ def add(commands: Any) -> None:
 
 
 def main(_: argparse.Namespace) -> int:
-    Voice(sys.stdout).say("".join(f"{r.code}  {r.name:<30}{r.summary}\n" for r in rules().values()))
+    entries: dict[str, Rule | verdicts.Page] = {**rules(), **verdicts.pages()}
+    rows = [f"{code}  {entry.name:<30}{entry.summary}\n" for code, entry in sorted(entries.items())]
+    Voice(sys.stdout).say("".join(rows))
     return 0

@@ -29,7 +29,7 @@ def to_dict(report: Report) -> dict[str, Any]:
         "updates": report.updates,
         "backward_calls": report.backward_calls,
         "verdict": report.verdict,
-        "findings": [_finding(f) for f in report.findings],
+        "findings": [finding_to_dict(f) for f in report.findings],
         "parameters": [
             {
                 "name": p.name,
@@ -71,7 +71,7 @@ def to_dict(report: Report) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def finding_to_dict(finding: Finding) -> dict[str, Any]:
     return {
         "code": finding.code,
         "name": finding.name,

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from whygrad.finding import Finding
 from whygrad.report.model import Report
-from whygrad.report.snippet import snippet
+from whygrad.report.snippet import Sources, snippet
 from whygrad.report.table import losses, roles
 
 COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
@@ -37,7 +37,7 @@ def lines(report: Report, width: int) -> list[Text]:
     out: list[Text] = []
     for finding in report.findings:
         if finding.loud:
-            out += [*_finding(finding, report, width), Text()]
+            out += [*explained(finding, report.source, width), Text()]
     if not report.loud:
         notes = [_note(f) for f in report.findings if f.severity == "note" and not f.suppressed][:MOST_NOTES]
         out += [*notes, *_healthy(report, width, MOST_LINES - len(notes))]
@@ -47,14 +47,15 @@ def lines(report: Report, width: int) -> list[Text]:
     return out
 
 
-def _finding(finding: Finding, report: Report, width: int) -> list[Text]:
+def explained(finding: Finding, source: Sources, width: int) -> list[Text]:
+    """One finding: the consequence, the place, the reason, the evidence and the way out."""
     colour = COLOURS[finding.severity]
     head = f"{finding.severity}[{finding.code}] {finding.name}: {finding.message}"
     out = [
         Text(row, colour if i == 0 else "bold")
         for i, row in enumerate(textwrap.wrap(head, width, break_on_hyphens=False) or [head])
     ]
-    out += snippet(finding, report.source, colour)
+    out += snippet(finding, source, colour)
     rows = [("why", finding.why), ("seen", finding.seen), ("fix", finding.fix), ("not a fix", finding.not_a_fix)]
     for title, body in rows:
         out += _paragraph(title, body, width) if body else []

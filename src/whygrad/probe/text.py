@@ -1,0 +1,73 @@
+"""A probing for a terminal: one line per probe, then each failure in full, the verdict last."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from whygrad.probe.report import Report, Verdict
+from whygrad.report.text import WIDTH, explained
+from whygrad.verdicts.judged import Judged
+from whygrad.wording import plural
+
+COLOURS = {"pass": "green", "fail": "bold red", "skip": "yellow"}
+
+
+def plain(report: Report, width: int = WIDTH) -> str:
+    return "\n".join(line.plain.rstrip() for line in lines(report, width))
+
+
+def show(report: Report, console: Console) -> None:
+    width = min(console.width, 120) if console.is_terminal else WIDTH
+    for line in lines(report, max(width, 60)):
+        console.print(line, soft_wrap=True, highlight=False)
+
+
+def concise(report: Report) -> str:
+    """One line per failure, and one when there is none."""
+    rows = [f"{_place(v)}error[{v.code}] {v.finding.message}" for v in report.of("fail") if v.finding is not None]
+    return "\n".join(rows or [_verdict(report)])
+
+
+def lines(report: Report, width: int) -> list[Text]:
+    steps = f"{report.steps} steps each, seed {report.seed}"
+    out = [Text(f"{report.agent}: {report.actions} actions, {report.observations} observations, {steps}", "bold")]
+    out += [Text(f"{'':<53}observed (expected)", "dim"), *(_row(verdict) for verdict in report.verdicts)]
+    for verdict in report.of("fail"):
+        if verdict.finding is not None:
+            out += [Text(), *explained(verdict.finding, report.source, width)]
+    return [*out, Text(), Text(_verdict(report), "bold green" if report else "bold")]
+
+
+def _row(verdict: Verdict) -> Text:
+    head = f"{verdict.code} {verdict.probe.title:<18}{verdict.probe.name:<25}"
+    if verdict.status == "skip":
+        return Text.assemble((" skip ", COLOURS["skip"]), head, f"skipped: {verdict.reason}")
+    numbers = _numbers(verdict.judged) if verdict.judged is not None else "stopped by an exception"
+    return Text.assemble((f" {verdict.status} ", COLOURS[verdict.status]), head, f"{numbers}  {verdict.seconds:.1f} s")
+
+
+def _numbers(judged: Judged) -> str:
+    names = judged.telling or tuple(judged.observed)
+    said = ", ".join(f"{name} {judged.observed[name]:+.2f} ({judged.expected[name]:+.2f})" for name in names)
+    return f"{said}; {judged.remark}" if judged.remark else said
+
+
+def _place(verdict: Verdict) -> str:
+    site = verdict.finding.site if verdict.finding is not None else None
+    return f"{site.file}:{site.line}:{site.col + 1}: " if site is not None else ""
+
+
+def _verdict(report: Report) -> str:
+    failed, passed, skipped = (report.of(status) for status in ("fail", "pass", "skip"))
+    stopped = " Interrupted." if report.interrupted else ""
+    left = f", {len(skipped)} skipped" if skipped else ""
+    if failed and failed[0].finding is not None:
+        first = failed[0].finding
+        asked = len(failed) + len(passed)
+        return (
+            f"whygrad: {len(failed)} of {plural(asked, 'probe')} failed{left}.{stopped} {first.code}: {first.message}"
+        )
+    if not passed:
+        return f"whygrad: no probe could be asked{left}.{stopped}"
+    return f"whygrad: {plural(len(passed), 'probe')} passed{left}.{stopped}"

@@ -1,0 +1,70 @@
+"""The probes discriminate: agents that are right pass all, an agent with one fault fails the probe for it and no other.
+
+One seed and three faults for each here; `make test-thorough` takes all of them, with several seeds.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from probe_agents import ActorCritic, Dqn, Gaussian, Learner, Remembering
+from probe_faults import FAULTS, STEPS, Forgetful, OneForBoth
+from whygrad.probe import probe
+from whygrad.probe.catalogue import PROBES
+
+ORDER = [probe.code for probe in PROBES[:8]]
+
+
+class ForTwo(Dqn):
+    players = 2
+
+
+@pytest.mark.parametrize("agent", [Dqn, ActorCritic, Gaussian], ids=lambda a: a.__name__)
+def test_an_agent_that_is_right_passes_what_applies_to_it(agent: type[Learner]) -> None:
+    report = probe(agent, steps=STEPS, watch=False)
+    assert report, str(report)
+    asked = {verdict.code for verdict in report.of("pass")}
+    assert asked == set(ORDER) - (set() if agent is Gaussian else {"WG908"})
+
+
+@pytest.mark.parametrize(
+    ("code", "fault"),
+    [(code, fault) for code, faults in FAULTS.items() for fault in faults[:3]],
+    ids=lambda p: p if isinstance(p, str) else p.__name__,
+)
+def test_a_fault_fails_its_own_probe_and_no_earlier_one(code: str, fault: type[Learner]) -> None:
+    until = [c for c in ORDER if c <= code and not (c == "WG908" and issubclass(fault, Dqn))]
+    report = probe(fault, only=until, steps=STEPS, watch=False)
+    assert report.failed == [code], str(report)
+
+
+@pytest.mark.parametrize(
+    ("name", "only"), [("a2c", ()), ("dqn", ()), ("ppo", ()), ("reinforce", ()), ("sac", ("WG903", "WG905", "WG908"))]
+)
+def test_the_reference_agents_pass(name: str, only: tuple[str, ...]) -> None:
+    """SAC takes longer than the others and is asked three times here; `make test-thorough` asks everything."""
+    report = probe(f"whygrad.agents.{name}", only=only, watch=False)
+    assert report, str(report)
+    assert len(report.of("pass")) == (len(only) or (7 if name == "dqn" else 8))
+
+
+def test_every_probe_has_three_faults_of_its_own() -> None:
+    assert set(FAULTS) == set(ORDER)
+    assert all(len(faults) >= 3 for faults in FAULTS.values())
+
+
+def test_a_memory_is_what_the_memory_probe_asks_for() -> None:
+    assert probe(Remembering, only=["Memory"], steps=600, watch=False)
+    faults: list[type[Learner]] = [ActorCritic, *Forgetful.__subclasses__()]
+    for fault in faults:
+        report = probe(fault, only=["Memory"], steps=600, watch=False)
+        assert report.failed == ["WG905"], str(report)
+        assert "remember" in str(report)
+
+
+def test_two_players_are_told_apart() -> None:
+    assert probe(ForTwo, only=["TwoAgents"], steps=STEPS, watch=False)
+    for fault in OneForBoth.__subclasses__():
+        report = probe(fault, only=["TwoAgents"], steps=STEPS, watch=False)
+        assert report.failed == ["WG904"], str(report)
+        assert "two players" in str(report)
