@@ -215,3 +215,26 @@ def test_array_in_memory_that_another_has_left() -> None:
     if not places.met:
         pytest.skip("this allocator did not use the memory again")
     assert [finding.code for finding in watching.report.loud] == ["WG107"]
+
+
+def test_parameters_used_before_the_module_is_one() -> None:
+    class Scaled(torch.nn.Module):
+        def __init__(self, inner: torch.nn.Linear) -> None:
+            scale = inner.weight.abs().max().item()
+            super().__init__()
+            self.inner, self.scale = inner, scale
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            out: torch.Tensor = self.inner(x) / self.scale
+            return out
+
+    with whygrad.watch() as watching:
+        inner = torch.nn.Linear(3, 1)
+        optimizer = torch.optim.SGD(inner.parameters(), lr=0.1)
+        net = Scaled(inner)
+        for _ in range(3):
+            optimizer.zero_grad()
+            net(torch.randn(4, 3)).pow(2).mean().backward()
+            optimizer.step()
+    assert watching.report.limits == []
+    assert watching.report.findings == []

@@ -153,7 +153,7 @@ def enclosing_modules(frame: FrameType | None) -> tuple[torch.nn.Module, ...]:
     while frame is not None:
         if frame.f_code.co_name == "forward" or frame.f_code.co_argcount:
             owner = frames.variables(frame).get("self")
-            if isinstance(owner, torch.nn.Module) and not any(owner is f for f in found):
-                found.append(owner)
+            if isinstance(owner, torch.nn.Module) and "_parameters" in vars(owner):  # Its constructor has begun.
+                found += [owner] if not any(owner is f for f in found) else []
         frame = frame.f_back
     return tuple(found)
