@@ -52,7 +52,7 @@ class Log:
 
     def going(self) -> bool:
         """Whether there are steps left and nobody asked to stop."""
-        if self._progress is not None and self.step >= self._next:
+        if self._progress is not None and self.step >= min(self._next, self.steps):
             self._next = self.step + min(self._every, REPORTED)
             self._stopped = bool(self._progress(self.step, self.steps, self.recent()))
         return self.step < self.steps and not self._stopped
