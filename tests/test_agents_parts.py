@@ -152,6 +152,24 @@ def test_rollouts_tell_truncation_from_termination() -> None:
                 assert float(following[t, n]) == float(values[t + 1, n])
 
 
+def test_observations_are_prepared_for_the_network() -> None:
+    grey = Spaces((2, 2), pixels=True).prepare(np.full((2, 2), 255, np.uint8))
+    assert grey.dtype == np.float32
+    assert grey.tolist() == [1.0] * 4
+    image = Spaces((2, 2, 1), pixels=True).prepare(np.full((2, 2, 1), 255, np.uint8))
+    assert image.dtype == np.uint8
+    assert image.shape == (2, 2, 1)
+    assert Spaces((2,)).prepare([0.5, 1]).tolist() == [0.5, 1.0]
+
+
+def test_actions_are_stretched_to_the_bounds() -> None:
+    spaces = Spaces((1,), low=(-2.0, 0.0), high=(2.0, 1.0), action=(2, 1))
+    assert spaces.outward(np.array([-1.0, 1.0])).tolist() == [[-2.0], [1.0]]
+    assert spaces.outward(np.array([9.0, 0.0])).tolist() == [[2.0], [0.5]]
+    assert Spaces((1,), low=(-np.inf,), high=(np.inf,), action=(1,)).outward(np.array([9.0])).tolist() == [9.0]
+    assert Spaces((1,), actions=2, start=3).outward(np.asarray(1)) == 4
+
+
 def test_an_episode_is_whole() -> None:
     envs = Environments(Corridor, 1, 1, Log(1000))
     to_the_left = episode(envs, lambda seen: np.zeros(1, np.int64), 100)

@@ -63,12 +63,6 @@ PRESETS: dict[str, dict[str, object]] = {"CartPole-v1": {}}
 class QNetwork(nn.Sequential):
     """A value per action."""
 
-    def __init__(self, spaces: Spaces, config: Config) -> None:
-        if config.dueling:
-            super().__init__(Dueling(spaces, config.hidden, config.activation))
-        else:
-            super().__init__(*network(spaces, spaces.actions, config.hidden, config.activation))
-
     def act(self, observations: Tensor) -> Tensor:
         values: Tensor = self(observations)
         return values.argmax(-1)
@@ -83,7 +77,9 @@ class QNetwork(nn.Sequential):
 def build(spaces: Spaces, config: Config) -> QNetwork:
     if not spaces.discrete:
         raise ValueError("dqn takes discrete actions only; for continuous ones use sac or ppo")
-    return QNetwork(spaces, config)
+    if config.dueling:
+        return QNetwork(Dueling(spaces, config.hidden, config.activation))
+    return QNetwork(*network(spaces, spaces.actions, config.hidden, config.activation))
 
 
 # -- losses

@@ -61,7 +61,10 @@ class Spaces:
         """An observation as the networks get it."""
         if isinstance(observation, np.ndarray) and (observation.dtype, observation.shape) == (self.dtype, self.inputs):
             return observation
-        return np.asarray(observation, self.dtype).reshape(self.inputs)
+        prepared = np.asarray(observation, self.dtype).reshape(self.inputs)
+        if self.pixels and not self.image:  # Images stay bytes until they enter the network.
+            prepared = prepared / np.float32(255)
+        return prepared
 
     def random(self, rng: np.random.Generator) -> Array:
         """Any action, as a network would give it."""

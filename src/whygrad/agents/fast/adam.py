@@ -1,4 +1,4 @@
-"""Adam and gradient clipping in a few calls: 18 µs and 35 µs for twelve parameters, where torch takes 310 and 70.
+"""Adam and gradient clipping in a few calls: 27 µs and 28 µs for twelve parameters, where torch takes 400 and 76.
 
 The parameters stay what they were, with their names; only the bookkeeping around the fused kernel is left out.
 """

@@ -1,4 +1,4 @@
-"""Forward passes in numpy on the weights' own memory: 5 µs for one observation, where torch takes 40.
+"""Forward passes in numpy on the weights' own memory: 10 µs for one observation, where torch takes 40.
 
 The arrays are views, so they follow every in-place change: a step of an optimizer, a loaded state.
 """
