@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Discrete
-
-import whygrad.agents
-from whygrad.capture.torch import frames
 
 Env = gymnasium.Env[Any, Any]
 
@@ -44,15 +38,3 @@ class Corridor(Env):
         self.time += 1
         there = self.place == 4
         return self._shown(), float(there), there, self.time >= 8, {}
-
-
-@contextmanager
-def as_user_code() -> Iterator[None]:
-    """Agents belong to whygrad, which does not look at itself; here their files count as a user's."""
-    files = [str(path) for path in Path(whygrad.agents.__file__).parent.glob("*.py")]
-    before = {file: frames.kind_of(file) for file in files}
-    frames._kinds.update(dict.fromkeys(files, frames.USER))
-    try:
-        yield
-    finally:
-        frames._kinds.update(before)

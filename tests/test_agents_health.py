@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import whygrad
-from agents_world import Corridor, as_user_code
+from agents_world import Corridor
 from whygrad.agents import a2c, dqn, ppo, reinforce, sac
 from whygrad.report.model import Report
 
@@ -16,7 +16,7 @@ Reached = dict[tuple[str, str], dict[str, list[str]]]
 
 
 def watched(agent: ModuleType, *, continuous: bool = False, **settings: Any) -> Report:
-    with as_user_code(), whygrad.watch() as watching:
+    with whygrad.watch() as watching:
         agent.train(lambda: Corridor(continuous=continuous), hidden=(16,), **settings)
     assert [(f.code, f.message) for f in watching.report.loud] == []
     return watching.report

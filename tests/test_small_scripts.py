@@ -184,6 +184,30 @@ for _ in range(4):
     loss = {sign}torch.min(ratio * advantage, ratio.clamp(0.8, 1.2) * advantage).mean()  # WG409
 """
 
+FLAT_GRADIENTS = """
+net = nn.Linear(3, 2)
+parameters = list(net.parameters())
+flat = torch.zeros(sum(p.numel() for p in parameters))
+views = [part.view_as(p) for part, p in zip(flat.split([p.numel() for p in parameters]), parameters)]
+for p, view in zip(parameters, views):
+    p.grad = view
+optimizer = torch.optim.SGD(parameters, lr=0.1)
+for _ in range(8):
+    loss = net(torch.randn(4, 3)).square().mean()
+    {clear}
+    loss.backward()
+    optimizer.step()
+"""
+GAUSSIAN = """
+actor, log_std = nn.Linear(3, 2), nn.Parameter(torch.zeros(2))
+optimizer = torch.optim.Adam([*actor.parameters(), log_std])
+for _ in range(6):
+    obs, action, advantage = torch.randn(16, 3), torch.randn(16, 2), torch.randn(16)
+    deviation = (action - actor(obs)) * (-log_std).exp()
+    log_prob = -(0.5 * deviation.square() + log_std).sum(-1)
+    loss = -(log_prob * advantage).mean()
+"""
+
 BROKEN = {
     "column in mse_loss": COLUMN.format(loss="mse_loss", shape="") + LOOP,
     "column in smooth_l1_loss": COLUMN.format(loss="smooth_l1_loss", shape="") + LOOP,
@@ -212,6 +236,9 @@ HEALTHY = {
     "built once": REBUILT.format(again="self.steps = 0"),
     "hidden state without its graph": HIDDEN.format(cut=".detach()"),
     "reward by a method, minimised": PAID.format(sign="-") + LOOP,
+    "flat gradients, cleared by the buffer": FLAT_GRADIENTS.format(clear="flat.zero_()"),
+    "flat gradients, cleared by their views": FLAT_GRADIENTS.format(clear="torch._foreach_zero_(views)"),
+    "a Gaussian written out": GAUSSIAN + LOOP,
     "surrogate with a minus": SURROGATE.format(sign="-") + LOOP,
 }
 

@@ -17,7 +17,7 @@ from whygrad.trace.anatomy import (
     summands,
     tops,
 )
-from whygrad.trace.errors import Error, errors
+from whygrad.trace.errors import EVEN, Error, errors
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward, Optimizer
 from whygrad.trace.losses import latest
@@ -158,10 +158,12 @@ def multiplier_terms(trace: Trace) -> Iterator[tuple[Leak, frozenset[int]]]:
     graph = trace.graph
     for backward in latest(trace):
         assert backward.root is not None
-        for op in head(graph, backward.root):
+        ops = list(head(graph, backward.root))
+        squared = {inner.id for op in ops if op.name in EVEN for inner in head(graph, op.id)}
+        for op in ops:
             operands = [i.op for i in op.inputs if op.passes(i) and not i.selector]
-            if op.name not in PRODUCTS or len(operands) != 2:
-                continue
+            if op.name not in PRODUCTS or len(operands) != 2 or op.id in squared:
+                continue  # A deviation over its width: part of a likelihood.
             for multiplier, measured in (operands, operands[::-1]):
                 leak = _constraint(trace, backward, op, multiplier, measured)
                 if leak is not None:

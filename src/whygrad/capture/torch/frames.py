@@ -38,7 +38,7 @@ def _classify(file: str) -> int:
         return TORCH if "torch" in file or "eval" in file else STDLIB
     path = os.path.abspath(file)
     if path.startswith(HOME):
-        return OWN
+        return USER if os.path.dirname(path) == os.path.join(HOME, "agents") else OWN  # Agents are watched, too.
     if path.startswith(_TORCH):
         return TORCH
     parts = path.split(os.sep)

@@ -174,13 +174,16 @@ class Gradients:
 
     def changed(self, tensor: Tensor, node: Node, frame: FrameType) -> bool:
         """An operation in place; True if it wrote into a gradient."""
-        owner = self._owner(tensor)
+        owner, site = self._owner(tensor), frames.user_site(frame)
+        zeroes = node.name in ZEROING or (node.name in ("mul_", "fill_", "__imul__") and node.scalar == 0.0)
         if owner is None:
-            return False
+            covered = self._inside(tensor) if zeroes else []
+            if covered:
+                self.cleared(covered, site)
+            return bool(covered)
         if "unscale" in node.name:
             return True  # A gradient scaler takes back what it put in.
-        site = frames.user_site(frame)
-        if node.name in ZEROING or (node.name in ("mul_", "fill_", "__imul__") and node.scalar == 0.0):
+        if zeroes:
             self.cleared([owner], site)
             held = self.shadow.get(tensor)
             if held is not None:
@@ -211,6 +214,18 @@ class Gradients:
             if grad is not None and (grad is tensor or (address and storage(grad) == address)):
                 return owner
         return None
+
+    def _inside(self, tensor: Tensor) -> list[Tensor]:
+        """Parameters whose gradients are parts of this tensor: one flat buffer for all of them."""
+        address = storage(tensor) if tensor.is_contiguous() else 0
+        found = []
+        for _, owner in self.parameters.living() if address else ():
+            grad = owner.grad if owner.is_leaf else None
+            if grad is not None and storage(grad) == address:
+                start = grad.storage_offset() - tensor.storage_offset()
+                if 0 <= start and start + grad.numel() <= tensor.numel():
+                    found.append(owner)
+        return found
 
     # -- backward and step
 
