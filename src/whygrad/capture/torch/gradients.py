@@ -223,7 +223,7 @@ class Gradients:
             grad = owner.grad if owner.is_leaf else None
             if grad is not None and storage(grad) == address:
                 start = grad.storage_offset() - tensor.storage_offset()
-                if 0 <= start and start + grad.numel() <= tensor.numel():
+                if start >= 0 and start + grad.numel() <= tensor.numel():
                     found.append(owner)
         return found
 
