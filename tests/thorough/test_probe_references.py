@@ -159,7 +159,7 @@ def first_number_only(right: Any) -> Any:
 
 def of_clipped_actions(right: Any) -> Any:
     def wrong(self: Any, seen: Any, actions: Any) -> Any:
-        return right(self, seen, actions if self.log_std is None else actions.clamp(-0.2, 0.2))
+        return right(self, seen, actions if self.log_std is None else actions.clamp(-0.1, 0.1))
 
     return wrong
 
