@@ -6,7 +6,7 @@ that is where the policy must go. It is asked again with a fresh agent and the m
 number which is not trained does not pass where it began.
 
 A failure after WG904 was passed means that the direction is right and the place is not: actions that are not scaled to
-the bounds, a log-probability that leaves out one of the numbers or belongs to the clipped action, a deviation that
+the bounds, a log-probability that leaves out one of the numbers or belongs to another action, a deviation that
 never shrinks, or a policy that always ends at a bound.
 
 Passed when each mean action lies within 28 % of its bound: 1.4 for the first, 0.28 for the second.
