@@ -57,10 +57,10 @@ def duels() -> list[Duel]:
         ),
         Duel(
             *("a2c", "A2C", "CartPole-v1", 20_480),
-            {"envs": 8, "rollout": 8, "learning_rate": 1e-3, "trace": 0.95, "hidden": (64, 64)},
+            {"envs": 8, "rollout": 8, "learning_rate": 2e-3, "trace": 0.95, "hidden": (64, 64)},
             {
                 "n_steps": 8,
-                "learning_rate": 1e-3,
+                "learning_rate": 2e-3,
                 "gae_lambda": 0.95,
                 "use_rms_prop": False,
                 "policy_kwargs": tanh,

@@ -64,7 +64,7 @@ def test_returns_to_go() -> None:
     [
         network(Spaces((3,), actions=2), 2, (8, 8), "tanh"),
         network(Spaces((3,), actions=2), 2, (8,), "relu"),
-        dqn.build(Spaces((3,), actions=2), dqn.Config(dueling=True, hidden=(8, 8))).q_net,
+        dqn.build(Spaces((3,), actions=2), dqn.Config(dueling=True, hidden=(8, 8))),
         network(Spaces((3, 6, 6), pixels=True, actions=2), 2, (8,), "relu"),
     ],
 )

@@ -133,6 +133,7 @@ class Strange(Corridor):
         (lambda: ppo.train(3), "an environment is an id or something that makes one, not a int"),  # type: ignore[arg-type]
         (lambda: ppo.train(Corridor, lr=1), "there is no setting 'lr'; there are steps"),
         (lambda: dqn.train(Corridor, batch=0), "batch must be at least 1"),
+        (lambda: sac.train(Corridor, temperature=0.0), "temperature must be above 0"),
         (lambda: ppo.train(Corridor, clip=-1.0), "clip must not be negative"),
         (lambda: ppo.train(Corridor, activation="sine"), "activation must be one of tanh, relu"),
         (lambda: ppo.train(Corridor, device="nonsense"), "the device 'nonsense' is not available"),

@@ -60,33 +60,26 @@ PRESETS: dict[str, dict[str, object]] = {"CartPole-v1": {}}
 # -- network
 
 
-class QNetwork(nn.Module):
+class QNetwork(nn.Sequential):
     """A value per action."""
 
-    def __init__(self, spaces: Spaces, config: Config) -> None:
-        super().__init__()
-        if config.dueling:
-            self.q_net: nn.Module = Dueling(spaces, config.hidden, config.activation)
-        else:
-            self.q_net = network(spaces, spaces.actions, config.hidden, config.activation)
-
-    def forward(self, observations: Tensor) -> Tensor:
-        out: Tensor = self.q_net(observations)
-        return out
-
     def act(self, observations: Tensor) -> Tensor:
-        return self.forward(observations).argmax(-1)
+        values: Tensor = self(observations)
+        return values.argmax(-1)
 
     sample = act
 
     def value(self, observations: Tensor) -> Tensor:
-        return self.forward(observations).amax(-1)
+        values: Tensor = self(observations)
+        return values.amax(-1)
 
 
 def build(spaces: Spaces, config: Config) -> QNetwork:
     if not spaces.discrete:
         raise ValueError("dqn takes discrete actions only; for continuous ones use sac or ppo")
-    return QNetwork(spaces, config)
+    if config.dueling:
+        return QNetwork(Dueling(spaces, config.hidden, config.activation))
+    return QNetwork(*network(spaces, spaces.actions, config.hidden, config.activation))
 
 
 # -- losses
@@ -157,7 +150,7 @@ def train(
     target_net = copy.deepcopy(q_net)
     optimizer = Adam(q_net.parameters(), config.learning_rate)
     replay = Replay(min(config.capacity, config.steps), envs.spaces, device)
-    q_values, rng = inference.forward(q_net.q_net), np.random.default_rng(seed)
+    q_values, rng = inference.forward(q_net), np.random.default_rng(seed)
     while log.going():
         observation = envs.observations[0].copy()
         if rng.random() < epsilon(log.step, config):

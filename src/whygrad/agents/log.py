@@ -8,8 +8,10 @@ from torch import Tensor
 
 Progress = Callable[[int, int, float], object]
 """Called now and then with the step, the number of steps and the recent return; a true answer ends the training."""
-REPORTS = 200
-"""How often progress is told over a whole training."""
+POINTS = 200
+"""How often metrics are recorded over a whole training, by agents that update every few steps."""
+REPORTED = 500
+"""Steps after which progress is told again at the latest: somebody may have asked to stop."""
 Point = tuple[int, float]
 
 
@@ -23,7 +25,7 @@ class Log:
         self.returns: list[Point] = []
         self.curves: dict[str, list[Point]] = {}
         self._progress = progress
-        self._every = max(1, steps // REPORTS)
+        self._every = max(1, steps // POINTS)
         self._next = 0
         self._stopped = False
         self._record = 0
@@ -51,6 +53,6 @@ class Log:
     def going(self) -> bool:
         """Whether there are steps left and nobody asked to stop."""
         if self._progress is not None and self.step >= self._next:
-            self._next = self.step + self._every
+            self._next = self.step + min(self._every, REPORTED)
             self._stopped = bool(self._progress(self.step, self.steps, self.recent()))
         return self.step < self.steps and not self._stopped

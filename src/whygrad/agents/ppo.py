@@ -55,7 +55,7 @@ class Config:
 
 PRESETS = {
     "CartPole-v1": {"learning_rate": 1e-3, "gamma": 0.98},
-    "Pendulum-v1": {"steps": 100_000, "learning_rate": 1e-3, "gamma": 0.9, "rollout": 1024},
+    "Pendulum-v1": {"steps": 100_000, "learning_rate": 1e-3, "gamma": 0.9, "log_std": -0.5},
 }
 
 # -- network

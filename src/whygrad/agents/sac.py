@@ -54,7 +54,10 @@ class Config:
     hidden: tuple[int, ...] = (64, 64)
 
 
-PRESETS: dict[str, dict[str, object]] = {"Pendulum-v1": {}, "CartPole-v1": {"steps": 20_000, "train_every": 2}}
+PRESETS: dict[str, dict[str, object]] = {
+    "CartPole-v1": {"steps": 20_000, "train_every": 2},
+    "Pendulum-v1": {"learning_rate": 2e-3, "tau": 0.01, "temperature": 0.2},
+}
 
 # -- network
 

@@ -8,6 +8,11 @@ from typing import Any, TypeVar
 
 import torch
 
+SIGNED = frozenset({"log_std", "target_entropy"})
+COUNTS = frozenset(
+    {"steps", "envs", "rollout", "minibatch", "batch", "epochs", "capacity", "train_every", "target_every", "episodes"}
+)
+POSITIVE = frozenset({"temperature", "tau"})
 C = TypeVar("C")
 Presets = Mapping[str, Mapping[str, Any]]
 
@@ -33,10 +38,8 @@ def _check(config: Any) -> None:
             raise ValueError(f"{field.name} must not be negative, and is {value}")
         if field.name in COUNTS and value < 1:
             raise ValueError(f"{field.name} must be at least 1, and is {value}")
-
-
-SIGNED = frozenset({"log_std", "target_entropy"})
-COUNTS = frozenset({"steps", "envs", "rollout", "minibatch", "batch", "epochs", "capacity", "train_every", "episodes"})
+        if field.name in POSITIVE and value == 0:
+            raise ValueError(f"{field.name} must be above 0")
 
 
 def place(device: str) -> str:

@@ -1,4 +1,4 @@
-"""Adam and gradient clipping in a few calls: 18 µs and 35 µs for twelve parameters, where torch takes 310 and 70.
+"""Adam and gradient clipping in a few calls: 27 µs and 28 µs for twelve parameters, where torch takes 400 and 76.
 
 The parameters stay what they were, with their names; only the bookkeeping around the fused kernel is left out.
 """
@@ -57,5 +57,7 @@ def clip_gradients(parameters: list[Tensor], most: float) -> Tensor:
     """Scale all gradients together so that their joint norm is at most this; returns the norm before."""
     gradients = [p.grad for p in parameters if p.grad is not None]
     norm: Tensor = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
+    if norm.is_cpu and norm <= most:  # On a GPU, reading the norm would mean to wait for it.
+        return norm
     torch._foreach_mul_(gradients, (most / (norm + 1e-6)).clamp(max=1.0))
     return norm

@@ -1,4 +1,4 @@
-"""Forward passes in numpy on the weights' own memory: 5 µs for one observation, where torch takes 40.
+"""Forward passes in numpy on the weights' own memory: 10 µs for one observation, where torch takes 40.
 
 The arrays are views, so they follow every in-place change: a step of an optimizer, a loaded state.
 """
@@ -22,8 +22,8 @@ def forward(network: nn.Module) -> Forward:
     """Observations to outputs without gradient, for whatever the network is and wherever it lives."""
     if any(p.device.type != "cpu" or p.dtype != torch.float32 for p in network.parameters()):
         return _by_torch(network)
-    if isinstance(network, Dueling):
-        return _dueling(network)
+    if isinstance(network, nn.Sequential) and len(network) == 1 and isinstance(network[0], Dueling):
+        return _dueling(network[0])
     return _plain(network) or _by_torch(network)
 
 
