@@ -102,8 +102,9 @@ def test_truncation_ends_without_an_end() -> None:
 
 def test_continuous_action_is_best_at_one_place() -> None:
     env = made("ContinuousAction")
-    best = played(env, 1, np.array([2.0, -0.5], np.float32))[0][0][1]
+    best = played(env, 1, np.array([2.5, -0.5], np.float32))[0][0][1]
     assert best == 1.0
+    assert played(made("ContinuousAction", mirrored=True), 1, np.array([-2.5, 0.5], np.float32))[0][0][1] == 1.0
     for off in ([3.0, -0.5], [2.0, 0.5], [-4.0, 1.0]):
         assert played(env, 1, np.array(off, np.float32))[0][0][1] < best
 
@@ -153,7 +154,18 @@ def test_the_module_in_front_of_an_id_is_enough_for_gymnasium() -> None:
     assert done.stdout == "(2,)\n", done.stderr
 
 
-def test_gymnasium_missing_is_one_sentence() -> None:
-    code = "import sys; sys.modules['gymnasium'] = None; import whygrad.probe"
+def test_gymnasium_missing_is_one_sentence_and_pages_do_not_need_it() -> None:
+    hidden = "import sys; sys.modules['gymnasium'] = None; from whygrad.cli.main import main; "
+    done = subprocess.run(
+        [sys.executable, "-c", f"{hidden} sys.exit(main(['probe', 'mine:make_agent']))"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    [row] = done.stderr.splitlines()
+    assert row.startswith('whygrad: probing needs gymnasium: pip install "whygrad[probe]"')
+    code = f"{hidden} sys.exit(main(['explain', 'WG903']) or main(['rules']))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "probing needs gymnasium: pip install" in done.stderr.splitlines()[-1]
+    assert done.returncode == 0
+    assert "WG908  continuous-action" in done.stdout

@@ -24,6 +24,11 @@ from whygrad.verdicts.judged import Judged
 GAMMA = 0.6
 
 
+def placed(first: float, second: float) -> dict[str, float]:
+    """A policy that moves with the mirror."""
+    return {"action[0]": first, "action[1]": second, "mirrored action[0]": -first, "mirrored action[1]": -second}
+
+
 def discounted(by: float) -> dict[str, float]:
     return {"V(start+)": by, "V(end+)": 1.0, "V(start-)": -by, "V(end-)": -1.0}
 
@@ -36,7 +41,7 @@ RIGHT: dict[ModuleType, dict[str, float]] = {
     wg905_policy_input: {"reward(left)": 1.0, "reward(right)": 1.0},
     wg906_terminal: {"V(empty)": 0.0, "V(paying)": 1.0},
     wg907_truncation: {"V(start)": 1.5, "V(stay)": 2.5},
-    wg908_continuous_action: {"action[0]": 2.0, "action[1]": -0.5},
+    wg908_continuous_action: placed(2.5, -0.5),
 }
 
 WRONG: list[tuple[ModuleType, dict[str, float], str, str]] = [
@@ -62,10 +67,11 @@ WRONG: list[tuple[ModuleType, dict[str, float], str, str]] = [
     (wg907_truncation, {"V(start)": 0.6, "V(stay)": 1.0}, "treated as a terminal", "`terminated` alone"),
     (wg907_truncation, {"V(start)": 0.94, "V(stay)": 1.56}, "from the next episode", "final_obs"),
     (wg907_truncation, {"V(start)": 2.0, "V(stay)": 4.0}, "grow past", "counted twice"),
-    (wg908_continuous_action, {"action[0]": 1.0, "action[1]": -0.5}, "does not find", "scale the action"),
-    (wg908_continuous_action, {"action[0]": 2.0, "action[1]": 0.4}, "does not find", "sum the log-probability"),
-    (wg908_continuous_action, {"action[0]": 4.0, "action[1]": -1.0}, "does not find", "bound"),
-    (wg908_continuous_action, {"action[0]": 0.1, "action[1]": 0.1}, "does not find", "log-probability"),
+    (wg908_continuous_action, placed(1.0, -0.5), "does not find", "scale the action"),
+    (wg908_continuous_action, placed(2.5, 0.4), "does not find", "sum the log-probability"),
+    (wg908_continuous_action, {**placed(2.5, -0.5), "mirrored action[1]": -0.5}, "does not find", "sum"),
+    (wg908_continuous_action, placed(5.0, -1.0), "does not find", "bound"),
+    (wg908_continuous_action, placed(0.1, 0.1), "does not find", "log-probability"),
 ]
 
 

@@ -157,13 +157,6 @@ def first_number_only(right: Any) -> Any:
     return wrong
 
 
-def of_clipped_actions(right: Any) -> Any:
-    def wrong(self: Any, seen: Any, actions: Any) -> Any:
-        return right(self, seen, actions if self.log_std is None else actions.clamp(-0.2, 0.2))
-
-    return wrong
-
-
 def unscaled(right: Any) -> Any:
     return lambda self, action: right(self, action) if self.discrete else action.clip(-1, 1)
 
@@ -219,7 +212,8 @@ FAULTS = [
     Fault("WG907", dqn, Environments, "step", goes_on_from_the_reset),
     Fault("WG908", ppo, Spaces, "outward", unscaled),
     Fault("WG908", a2c, ActorCritic, "evaluate", first_number_only),
-    Fault("WG908", reinforce, ActorCritic, "evaluate", of_clipped_actions),
+    Fault("WG908", reinforce, ActorCritic, "evaluate", first_number_only),
+    Fault("WG908", reinforce, Spaces, "outward", unscaled),
 ]
 
 

@@ -52,7 +52,14 @@ PROBES = (
     ),
     _probe("Terminal", "WG906", "values", "ObservationReward"),
     _probe("Truncation", "WG907", "values", "DelayedReward", "Terminal"),
-    _probe("ContinuousAction", "WG908", "actions", "ActionReward", only_for="continuous"),
+    _probe(
+        "ContinuousAction",
+        "WG908",
+        "actions",
+        "ActionReward",
+        runs=({"mirrored": False}, {"mirrored": True}),
+        only_for="continuous",
+    ),
     _probe(
         "Memory",
         "WG905",

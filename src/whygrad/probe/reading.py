@@ -33,10 +33,9 @@ def rewards(agent: Agent, env: ProbeEnv) -> dict[str, float]:
 
 
 def actions(agent: Agent, env: ProbeEnv) -> dict[str, float]:
-    """The mean action in the only state."""
-    (pushes,) = _pushes(agent, env).values()
-    mean = np.mean(pushes, axis=0)
-    return {f"action[{index}]": float(number) for index, number in enumerate(mean)}
+    """The mean action in each state, number by number."""
+    means = {state: np.mean(pushes, axis=0) for state, pushes in _pushes(agent, env).items()}
+    return {f"{state}[{index}]": float(number) for state, mean in means.items() for index, number in enumerate(mean)}
 
 
 def episodes(agent: Agent, env: ProbeEnv) -> dict[str, float]:

@@ -12,7 +12,7 @@ from typing import Any
 from whygrad.probe.protocol import Factory, ProtocolError
 
 SMALL = {"hidden": (32, 32), "learning_rate": 5e-3}
-ON_POLICY = {**SMALL, "envs": 1, "log_std": -0.7}
+ON_POLICY = {**SMALL, "envs": 1, "log_std": -1.0}
 REPLAY = {**SMALL, "learning_starts": 50, "train_every": 2, "batch": 64}
 SETTINGS: dict[str, dict[str, Any]] = {
     "a2c": {**ON_POLICY, "rollout": 10},

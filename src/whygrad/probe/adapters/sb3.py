@@ -12,7 +12,7 @@ from whygrad.probe.protocol import Factory, ProtocolError
 REPLAY = {"learning_rate": 5e-3, "learning_starts": 50, "buffer_size": 5000, "batch_size": 64, "train_freq": 4}
 GRADIENT = {**REPLAY, "learning_rate": 3e-3, "train_freq": 2, "tau": 0.1}
 SETTINGS: dict[str, dict[str, Any]] = {
-    "A2C": {"learning_rate": 7e-3, "n_steps": 5},
+    "A2C": {"learning_rate": 5e-3, "n_steps": 10},
     "DDPG": GRADIENT,
     "DQN": {**REPLAY, "target_update_interval": 40},
     "PPO": {"learning_rate": 5e-3, "n_steps": 64, "batch_size": 64, "n_epochs": 8},
@@ -22,7 +22,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 """For problems of a few states and a thousand steps; the defaults are made for millions. SAC's temperature is small,
 because the bonus for entropy is part of its values."""
-ON_POLICY = ("A2C", "PPO", "RecurrentPPO")
+WIDTH = {"A2C": -1.0, "PPO": -0.5, "RecurrentPPO": -0.5}
+"""Logarithm of the deviation that a continuous policy begins with: 1 is as wide as the bounds, and is cut off there."""
 NOISY = ("DDPG", "TD3")
 """Deterministic policies explore by noise that is given to them."""
 
@@ -42,8 +43,8 @@ def factory(name: str) -> Factory:
         if name == "RecurrentPPO":
             kind = kind.replace("Policy", "LstmPolicy")
         network: dict[str, Any] = {"net_arch": [32, 32]} if kind.startswith("Mlp") else {}
-        if name in ON_POLICY:
-            network["log_std_init"] = -0.5
+        if name in WIDTH:
+            network["log_std_init"] = WIDTH[name]
         model = algorithm(kind, env, gamma=gamma, seed=seed, device="cpu", policy_kwargs=network, **settings)
         return Adapted(model, gamma)
 

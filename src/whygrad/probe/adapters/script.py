@@ -101,8 +101,9 @@ class Script:
             answer.unasked = NO_VALUE if self._blind else ""
             answer.observed |= {f"V({state})": value for state, value in (taped["values"] or {}).items()}
         elif probe.asks == "actions":
+            about = taped["notes"][0]["about"]
             mean = np.mean([note["push"] for note in taped["notes"]], axis=0)
-            answer.observed |= {f"action[{index}]": float(number) for index, number in enumerate(mean)}
+            answer.observed |= {f"{about}[{index}]": float(number) for index, number in enumerate(mean)}
         else:
             earned: dict[str, list[float]] = {}
             for note in taped["notes"]:

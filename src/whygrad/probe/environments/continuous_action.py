@@ -9,15 +9,16 @@ from gymnasium import Space, spaces
 from numpy.typing import NDArray
 
 from whygrad.probe.environments.environment import Move, ProbeEnv
-from whygrad.verdicts.wg908_continuous_action import BOUNDS, TARGET
+from whygrad.verdicts.wg908_continuous_action import BOUNDS, MIRRORED, PLAIN, TARGET
 
 
 class ContinuousAction(ProbeEnv):
-    """1 minus the squared distance to (2, -0.5), each measured by its bound; the bounds differ."""
+    """1 minus the squared distance to (2.5, -0.5), or mirrored to (-2.5, 0.5), each measured by its bound."""
 
-    states = {"only": (1.0, 1.0)}  # noqa: RUF012
-
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *, mirrored: bool = False, **options: Any) -> None:
+        self._only = MIRRORED if mirrored else PLAIN
+        self._target = np.array(TARGET) * (-1 if mirrored else 1)
+        self.states = {self._only: (1.0, 1.0)}
         super().__init__(**{**options, "continuous": True})
 
     def actions(self) -> Space[Any]:
@@ -25,10 +26,10 @@ class ContinuousAction(ProbeEnv):
         return spaces.Box(-bounds, bounds)
 
     def begin(self) -> str:
-        return "only"
+        return self._only
 
     def worth(self, state: str, push: NDArray[Any]) -> float:  # noqa: ARG002
-        return float(1.0 - np.square((push - TARGET) / BOUNDS).sum())
+        return float(1.0 - np.square((push - self._target) / BOUNDS).sum())
 
     def move(self, push: NDArray[Any]) -> Move:
-        return "only", self.worth("only", push), True, False
+        return self._only, self.worth(self._only, push), True, False
