@@ -83,6 +83,17 @@ def test_inference_is_the_network_and_follows_it(net: nn.Module) -> None:
         optimizer.step()
 
 
+def test_adam_leaves_alone_what_has_no_gradient() -> None:
+    moved, still = torch.nn.Parameter(torch.ones(2)), torch.nn.Parameter(torch.ones(3))
+    optimizer = Adam([moved, still], lr=0.1)
+    optimizer.step()
+    assert torch.equal(moved, torch.ones(2))
+    moved.grad = torch.ones(2)
+    optimizer.step()
+    assert (moved < 1).all()
+    assert torch.equal(still, torch.ones(3))
+
+
 def test_adam_and_clipping_are_those_of_torch() -> None:
     torch.manual_seed(2)
     mine = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 2))

@@ -13,7 +13,7 @@ from torch import Tensor
 
 
 class Adam(torch.optim.Optimizer):
-    """Adam as in its paper, on parameters that all get a gradient at every step."""
+    """Adam as in its paper, for parameters that begin to get gradients together."""
 
     def __init__(self, parameters: Iterable[Tensor], lr: float, eps: float = 1e-8) -> None:
         super().__init__(list(parameters), {"lr": lr, "eps": eps})
@@ -31,17 +31,25 @@ class Adam(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> None:  # type: ignore[override]
-        """One step; every parameter must have its gradient."""
+        """One step; parameters without a gradient stay as they are."""
         assert closure is None
         group = self.param_groups[0]
         self._count += 1
+        parameters, means, squares, counts = self.parameters, self._means, self._squares, self._counts
+        gradients = [p.grad for p in parameters if p.grad is not None]
+        if not gradients:
+            return
+        if len(gradients) < len(parameters):
+            there = [number for number, p in enumerate(parameters) if p.grad is not None]
+            parameters, means, squares = ([part[n] for n in there] for part in (parameters, means, squares))
+            counts = counts[: len(there)]
         torch._fused_adam_(
-            self.parameters,
-            [p.grad for p in self.parameters],  # type: ignore[misc]
-            self._means,
-            self._squares,
+            parameters,
+            gradients,
+            means,
+            squares,
             [],
-            self._counts,
+            counts,
             lr=group["lr"],
             beta1=0.9,
             beta2=0.999,
