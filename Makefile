@@ -13,8 +13,9 @@ demo: $(VENV)/ready
 	@echo "+ whygrad run examples/dqn_corridor.py"
 	@$(BIN)/whygrad run --fail-on never examples/dqn_corridor.py
 
+# Two files at a time; the one that runs whole scripts keeps two processes busy by itself.
 test: check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # Other people's trainers, in an environment of their own.
 test-peers: $(PEERS)/ready
