@@ -4,8 +4,8 @@
 
 Both sides run in this process on one thread, a fresh training per round: the same environment, network, batch and
 number of updates per step. Time is processor time, so that a busy machine disturbs little; the ratio is the median over
-rounds of the two neighbours' ratio, after one round that only warms up. The two differ in what they log and in how they
-draw random numbers, nothing else.
+rounds of the two neighbours' ratio, after one round that only warms up. What differs: what they log, how they draw
+random numbers, the vector environment with a monitor around theirs, and the schedule of DQN's epsilon.
 """
 
 # mypy: disable-error-code="import-not-found,import-untyped"
