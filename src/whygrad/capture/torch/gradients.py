@@ -209,7 +209,7 @@ class Gradients:
         if node is None or node.deposits is None:
             return None
         address = storage(tensor)
-        for _, owner in self.parameters.living():
+        for _, owner in self.parameters.within_reach():
             grad = owner.grad if owner.is_leaf else None
             if grad is not None and (grad is tensor or (address and storage(grad) == address)):
                 return owner
@@ -219,7 +219,7 @@ class Gradients:
         """Parameters whose gradients are parts of this tensor: one flat buffer for all of them."""
         address = storage(tensor) if tensor.is_contiguous() else 0
         found = []
-        for _, owner in self.parameters.living() if address else ():
+        for _, owner in self.parameters.within_reach() if address else ():
             grad = owner.grad if owner.is_leaf else None
             if grad is not None and storage(grad) == address:
                 start = grad.storage_offset() - tensor.storage_offset()
@@ -233,13 +233,13 @@ class Gradients:
         """Identity and version of every gradient: tells without a kernel what a backward deposits."""
         return {
             known.number: None if (grad := tensor.grad) is None else (id(grad), grad._version)
-            for known, tensor in self.parameters.living()
+            for known, tensor in self.parameters.within_reach()
             if tensor.is_leaf
         }
 
     def settle(self) -> None:
         """Gradients that vanished where nobody looked, inside a library or a C++ call."""
-        gone = [t for k, t in self.parameters.living() if k.deposits and t.is_leaf and t.grad is None]
+        gone = [t for k, t in self.parameters.within_reach() if k.deposits and t.is_leaf and t.grad is None]
         if gone:
             self.cleared(gone, None)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,6 +51,8 @@ class Known:
     rewritten: bool = False
     still: int = 0
     same_memory: set[int] = field(default_factory=set)
+    thread: int = 0
+    """Whose step moves it; 0 while nobody's has, -1 when those of several threads do."""
 
 
 class Parameters:
@@ -58,6 +62,8 @@ class Parameters:
         self.known_list: list[Known] = []
         self._by_id: dict[int, Known] = {}
         self._by_storage: dict[int, Known] = {}
+        self._trainers: set[int] = set()
+        """Threads that have stepped an optimizer."""
 
     def __getitem__(self, number: int) -> Known:
         return self.known_list[number]
@@ -111,6 +117,25 @@ class Parameters:
             if first is not known:
                 first.same_memory.add(known.number)
                 known.same_memory.add(first.number)
+
+    def stepped(self, knowns: Iterable[Known]) -> None:
+        """This thread's optimizer moves them."""
+        me = threading.get_ident()
+        self._trainers.add(me)
+        for known in knowns:
+            known.thread = me if known.thread in (0, me) else -1
+
+    def within_reach(self) -> list[tuple[Known, torch.Tensor]]:
+        """Those whose gradients this thread may look at.
+
+        Another thread's backward writes gradients without holding the interpreter's lock (torch 2.13): reading one at
+        that moment ends the process. A thread that trains networks of its own has no business there.
+        """
+        return [(known, tensor) for known, tensor in self.living() if self.reachable(known)]
+
+    def reachable(self, known: Known) -> bool:
+        me = threading.get_ident()
+        return len(self._trainers) < 2 or me not in self._trainers or known.thread in (0, -1, me)
 
     def living(self) -> list[tuple[Known, torch.Tensor]]:
         pairs = ((known, known.ref()) for known in self.known_list)

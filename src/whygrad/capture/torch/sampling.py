@@ -179,6 +179,8 @@ class Sampling:
             return
         with torch.no_grad():
             for state in list(self._open):
+                if not all(self.capture.parameters.reachable(known) for known, _ in state.held.tensors[:1]):
+                    continue
                 with self.budget.spending(state.turn):
                     self._deposited(state, roots, frame)
 

@@ -46,6 +46,7 @@ class Stepping:
             capture.naming.look(frame)
         held.traced_steps += 1
         capture.traced_updates += 1
+        capture.parameters.stepped(known for known, _ in held.tensors)
         capture.gradients.settle()
         step = capture.protocol.consumption(held, frame, capture.shadow.serial, closure)
         capture.errors.stepped(held, frame)
