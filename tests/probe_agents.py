@@ -7,6 +7,7 @@ where agents go wrong is a method of its own.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ class Batch(NamedTuple):
     """What the environment showed next: after the end of an episode, the first observation of the following one."""
 
 
-class Learner:
+class Learner(ABC):
     """What all of them share: the walk through the environment, and its record."""
 
     def __init__(self, env: Any, gamma: float = 0.6, seed: int = 0) -> None:
@@ -42,11 +43,13 @@ class Learner:
         self.obs, _ = env.reset(seed=seed)
         self.build()
 
+    @abstractmethod
     def build(self) -> None:
-        raise NotImplementedError
+        """Networks and optimizers."""
 
+    @abstractmethod
     def explore(self, obs: Any) -> Any:
-        raise NotImplementedError
+        """An action to learn from."""
 
     def walk(self, steps: int) -> list[tuple[Any, ...]]:
         out = []
@@ -61,7 +64,7 @@ class Learner:
             self.obs = shown
         return out
 
-    def forget(self) -> None:
+    def forget(self) -> None:  # noqa: B027
         """At the end of an episode; most have nothing to forget."""
 
     def mask(self, batch: Batch) -> Tensor:

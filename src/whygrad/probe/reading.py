@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from whygrad.probe.environments.environment import ProbeEnv
+from whygrad.probe.environments.environment import ChoiceEnv, ProbeEnv
 from whygrad.probe.protocol import Agent, ProtocolError
 
 ACTS = 20
@@ -25,6 +25,7 @@ def values(agent: Agent, env: ProbeEnv) -> dict[str, float]:
 
 def rewards(agent: Agent, env: ProbeEnv) -> dict[str, float]:
     """What the agent's choice earns in each state, on average."""
+    assert isinstance(env, ChoiceEnv)
     chosen = _pushes(agent, env)
     return {
         f"reward({state})": float(np.mean([env.worth(state, push) for push in pushes]))

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from whygrad.probe.report import Report, Verdict
-from whygrad.report.text import WIDTH, explained
+from whygrad.report.text import WIDTH, explained, flat, put
 from whygrad.verdicts.judged import Judged
 from whygrad.wording import plural
 
@@ -14,13 +14,11 @@ COLOURS = {"pass": "green", "fail": "bold red", "skip": "yellow"}
 
 
 def plain(report: Report, width: int = WIDTH) -> str:
-    return "\n".join(line.plain.rstrip() for line in lines(report, width))
+    return flat(lines(report, width))
 
 
 def show(report: Report, console: Console) -> None:
-    width = min(console.width, 120) if console.is_terminal else WIDTH
-    for line in lines(report, max(width, 60)):
-        console.print(line, soft_wrap=True, highlight=False)
+    put(lambda width: lines(report, width), console)
 
 
 def concise(report: Report) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import textwrap
+from collections.abc import Callable, Iterable
 
 from rich.console import Console
 from rich.text import Text
@@ -23,12 +24,21 @@ MOST_NOTES = 3
 
 def plain(report: Report, width: int = WIDTH) -> str:
     """Without colour, at a fixed width."""
-    return "\n".join(line.plain.rstrip() for line in lines(report, width))
+    return flat(lines(report, width))
+
+
+def flat(written: Iterable[Text]) -> str:
+    return "\n".join(line.plain.rstrip() for line in written)
 
 
 def show(report: Report, console: Console) -> None:
+    put(lambda width: lines(report, width), console)
+
+
+def put(written: Callable[[int], Iterable[Text]], console: Console) -> None:
+    """On a terminal as wide as it is, within reason; else at the width of the snapshots."""
     width = min(console.width, 120) if console.is_terminal else WIDTH
-    for line in lines(report, max(width, 60)):
+    for line in written(max(width, 60)):
         console.print(line, soft_wrap=True, highlight=False)
 
 

@@ -42,12 +42,12 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Op, Trace
+from whygrad.trace.activity import SQUASHERS
 from whygrad.trace.evaluations import Evaluation, evaluations
 from whygrad.trace.paths import only_through
 
 CODE = "WG502"
 NAME = "saturated-units"
-SQUASHERS = frozenset({"tanh", "tanh_", "sigmoid", "sigmoid_"})
 MOST = 0.8
 """Share of the outputs whose slope is below a thousandth. A policy that ends at its bounds because the best action
 lies there gets there late; what is saturated in the first updates already was not put there by learning."""

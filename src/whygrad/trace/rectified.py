@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from whygrad.trace import activity
 from whygrad.trace.anatomy import NORMALISING, SHAPING, behind_shaping, head, layer
 from whygrad.trace.errors import errors
 from whygrad.trace.graph import Graph, Op
@@ -12,7 +13,7 @@ from whygrad.trace.losses import latest
 from whygrad.trace.terms import SUMS
 from whygrad.trace.trace import Trace
 
-RECTIFIERS = frozenset({"relu", "relu_", "clamp_min", "threshold"})
+RECTIFIERS = activity.RECTIFIERS | {"clamp_min"}
 PICKING = SHAPING | {"gather", "take_along_dim", "index_select", "mean", "sum"}
 MANY = 0.3
 """Share of zeros from which a rectified value counts as held down."""

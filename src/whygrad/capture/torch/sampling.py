@@ -179,10 +179,14 @@ class Sampling:
             return
         with torch.no_grad():
             for state in list(self._open):
-                if not all(self.capture.parameters.reachable(known) for known, _ in state.held.tensors[:1]):
+                if self._foreign(state):
                     continue
                 with self.budget.spending(state.turn):
                     self._deposited(state, roots, frame)
+
+    def _foreign(self, state: State) -> bool:
+        """Whether another thread trains these parameters while this one trains its own."""
+        return any(not self.capture.parameters.reachable(known) for known, _ in state.held.tensors[:1])
 
     def _deposited(self, state: State, roots: Any, frame: FrameType) -> None:
         tensors = state.held.tensors

@@ -6,10 +6,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from whygrad.probe.environments.environment import Move, ProbeEnv
+from whygrad.probe.environments.environment import ChoiceEnv, Move
 
 
-class ActionReward(ProbeEnv):
+class ActionReward(ChoiceEnv):
     """`better` is low or high; a reward of +1 for it, of -1 for the other."""
 
     def __init__(self, *, better: str = "high", **options: Any) -> None:

@@ -8,11 +8,11 @@ import numpy as np
 from gymnasium import Space, spaces
 from numpy.typing import NDArray
 
-from whygrad.probe.environments.environment import Move, ProbeEnv
+from whygrad.probe.environments.environment import ChoiceEnv, Move
 from whygrad.verdicts.wg908_continuous_action import BOUNDS, MIRRORED, PLAIN, TARGET
 
 
-class ContinuousAction(ProbeEnv):
+class ContinuousAction(ChoiceEnv):
     """1 minus the squared distance to (2.5, -0.5), or mirrored to (-2.5, 0.5), each measured by its bound."""
 
     def __init__(self, *, mirrored: bool = False, **options: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import gymnasium
@@ -23,7 +24,7 @@ class ActionError(ValueError):
     """An action that is none of the action space."""
 
 
-class ProbeEnv(gymnasium.Env[NDArray[Any], Any]):
+class ProbeEnv(gymnasium.Env[NDArray[Any], Any], ABC):
     """States have names, so that they can be asked about. An action is a push: -1 or +1, or anything between."""
 
     metadata = {"render_modes": []}  # noqa: RUF012
@@ -45,17 +46,13 @@ class ProbeEnv(gymnasium.Env[NDArray[Any], Any]):
     def actions(self) -> gymnasium.Space[Any]:
         return spaces.Box(-1.0, 1.0, (1,), np.float32) if self.continuous else spaces.Discrete(2)
 
+    @abstractmethod
     def begin(self) -> str:
         """The state that an episode starts in."""
-        raise NotImplementedError
 
+    @abstractmethod
     def move(self, push: NDArray[Any]) -> Move:
         """What this push does in the present state."""
-        raise NotImplementedError
-
-    def worth(self, state: str, push: NDArray[Any]) -> float:
-        """The reward of a push in a state where the choice matters."""
-        raise NotImplementedError
 
     def asked(self) -> str | None:
         """The situation that the next action decides about; None where it decides nothing."""
@@ -97,6 +94,14 @@ class ProbeEnv(gymnasium.Env[NDArray[Any], Any]):
     def either(self, one: str, other: str) -> str:
         """One of two states with equal chance."""
         return one if self.np_random.random() < 0.5 else other
+
+
+class ChoiceEnv(ProbeEnv):
+    """One in which what is done matters: its agents are judged by what their actions are worth."""
+
+    @abstractmethod
+    def worth(self, state: str, push: NDArray[Any]) -> float:
+        """The reward of a push in a state where the choice matters."""
 
 
 def _vector(state: State) -> NDArray[Any]:

@@ -6,10 +6,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from whygrad.probe.environments.environment import Move, ProbeEnv
+from whygrad.probe.environments.environment import ChoiceEnv, Move
 
 
-class Memory(ProbeEnv):
+class Memory(ChoiceEnv):
     """Left or right is shown at the first step, nothing at the second; the third action is rewarded by the cue."""
 
     states = {"left": (-1.0, -1.0), "right": (1.0, -1.0), "wait": (0.0, -1.0), "answer": (0.0, 1.0)}  # noqa: RUF012

@@ -6,10 +6,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from whygrad.probe.environments.environment import Move, ProbeEnv
+from whygrad.probe.environments.environment import ChoiceEnv, Move
 
 
-class ObservationActionReward(ProbeEnv):
+class ObservationActionReward(ChoiceEnv):
     """`better` is straight (low on the left, high on the right) or crossed; a reward of +1 for it, else of -1."""
 
     def __init__(self, *, better: str = "straight", **options: Any) -> None:

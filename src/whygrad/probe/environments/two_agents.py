@@ -6,10 +6,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from whygrad.probe.environments.environment import Move, ProbeEnv
+from whygrad.probe.environments.environment import ChoiceEnv, Move
 
 
-class TwoAgents(ProbeEnv):
+class TwoAgents(ChoiceEnv):
     """The observation says whose turn it is. A move is rewarded at once, high for the first player and low for the
     second; the reward that `step` returns is that of the player who moved."""
 
