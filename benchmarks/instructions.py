@@ -2,9 +2,10 @@
 
     python benchmarks/instructions.py [--updates 1000] [--json FILE]
 
-Every run is a process of its own under valgrind's callgrind (which must be installed), and only the updates behind the
-warm-up are counted. A bare run gives the same number every time; a watched one differs a little, because its sampling
-goes by the clock.
+Every count is a process of its own under valgrind's callgrind (which must be installed), and only the updates behind
+the warm-up are counted: a bare run, one without telemetry, and one that samples every update. How often whygrad samples
+goes by the clock, and a clock is bent under valgrind (vector instructions are emulated slowly, so that all else looks
+cheap beside them); that is seen in a run outside, by processor time.
 """
 
 from __future__ import annotations
@@ -18,31 +19,47 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
 
 from tracing import NETWORKS, dqn
 from whygrad.capture.torch import Capture, Options
+from whygrad.capture.torch.budget import SHARE as BUDGET
 
 WARM_UP = 1100
 """Updates before the count begins: the windows that open again at 20, 40, … 1000 lie behind."""
-ARMS = {"bare": None, "watched": Options(), "watched, no statistics": Options(budget=0.0)}
+BARE, QUIET, EVERY = "bare", "--budget 0", "every update sampled"
+SHARE = {BARE: None, QUIET: 0.0, EVERY: 1.0}
+OUTSIDE = 30_000
+"""Updates of the run in which samples are counted."""
+Case = tuple[str, int, int]
 
 
-def run(arm: str, hidden: int, batch: int, updates: int) -> None:
-    """Inside callgrind: it counts while libffi calls, and the only such call is the one below."""
+def watched(share: float, records: list[object]) -> None:
+    capture = Capture(Options(budget=share, emit=records.append))
+    capture.sampling.budget.clock = time.process_time  # Who else runs on the machine must not buy us samples.
+    capture.start()
+
+
+def warm(hidden: int, batch: int) -> Callable[[], None]:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     update = dqn(hidden, batch)
-    options = ARMS[arm]
-    if options is not None:
-        capture = Capture(options)
-        capture.sampling.budget.clock = time.process_time  # Who else runs on the machine must not buy us samples.
-        capture.start()
     for _ in range(WARM_UP):
         update()
+    return update
+
+
+def run(case: Case, updates: int) -> None:
+    """Inside callgrind: it counts while libffi calls, and the only such call is the one below."""
+    arm, hidden, batch = case
+    if (share := SHARE[arm]) is not None:
+        watched(share, [])
+    update = warm(hidden, batch)
 
     def counted(*_: object) -> int:
         for _number in range(updates):
@@ -55,11 +72,10 @@ def run(arm: str, hidden: int, batch: int, updates: int) -> None:
     os._exit(0)
 
 
-def count(case: tuple[str, int, int], updates: int) -> float:
+def count(case: Case, updates: int) -> float:
     """Instructions of one update."""
-    arm, hidden, batch = case
     command = ["valgrind", "--tool=callgrind", "--toggle-collect=ffi_call", "--callgrind-out-file=/dev/null"]
-    inner = [sys.executable, __file__, "--inside", arm, str(hidden), str(batch), "--updates", str(updates)]
+    inner = [sys.executable, __file__, "--inside", *map(str, case), "--updates", str(updates)]
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
     done = subprocess.run([*command, *inner], capture_output=True, text=True, env=environment)
     found = re.search(r"refs:\s+([\d,]+)", done.stderr)
@@ -68,7 +84,43 @@ def count(case: tuple[str, int, int], updates: int) -> float:
     return int(found[1].replace(",", "")) / updates
 
 
+def sampled(hidden: int, batch: int) -> float:
+    """The part of all updates that is sampled by default once the run is under way."""
+    inner = [sys.executable, __file__, "--inside", "outside", str(hidden), str(batch)]
+    return float(subprocess.run(inner, capture_output=True, text=True, check=True).stdout)
+
+
+def outside(hidden: int, batch: int) -> None:
+    records: list[object] = []
+    watched(BUDGET, records)
+    update = warm(hidden, batch)
+    early = len(records)
+    for _ in range(OUTSIDE):
+        update()
+    print((len(records) - early) / OUTSIDE)
+
+
+@dataclass(frozen=True)
+class Row:
+    hidden: int
+    batch: int
+    bare: float
+    quiet: float
+    every: float
+    part: float
+
+    @property
+    def default(self) -> float:
+        return self.quiet + self.part * (self.every - self.quiet)
+
+    def __str__(self) -> str:
+        often = f"{self.every / self.bare:.2f}× | {100 * self.part:.2f} %"
+        ratios = f"{self.quiet / self.bare:.4f}× | {often} | {self.default / self.bare:.4f}×"
+        return f"| 4-{self.hidden}-2 | {self.batch} | {self.bare:,.0f} | {ratios} |"
+
+
 def main() -> None:
+    assert __doc__ is not None
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--updates", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=2)
@@ -76,21 +128,20 @@ def main() -> None:
     parser.add_argument("--inside", nargs=3, metavar=("ARM", "HIDDEN", "BATCH"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.inside:
-        arm, hidden, batch = arguments.inside
-        run(arm, int(hidden), int(batch), arguments.updates)
+        arm, hidden, batch = arguments.inside[0], int(arguments.inside[1]), int(arguments.inside[2])
+        return outside(hidden, batch) if arm == "outside" else run((arm, hidden, batch), arguments.updates)
     if shutil.which("valgrind") is None:
         sys.exit("valgrind is not installed; it counts the instructions")
-    cases = [(arm, hidden, batch) for hidden, batch in NETWORKS for arm in ARMS]
+    cases = [(arm, hidden, batch) for hidden, batch in NETWORKS for arm in SHARE]
     with ThreadPoolExecutor(arguments.jobs) as pool:
         counts = dict(zip(cases, pool.map(lambda case: count(case, arguments.updates), cases), strict=True))
+    rows = [Row(*n, counts[BARE, *n], counts[QUIET, *n], counts[EVERY, *n], sampled(*n)) for n in NETWORKS]
     print(f"torch {torch.__version__}, instructions of one update, {arguments.updates} updates after {WARM_UP}")
-    print(f"| network | batch | {' | '.join(ARMS)} |\n|---|---|{'---|' * len(ARMS)}")
-    for hidden, batch in NETWORKS:
-        bare = counts["bare", hidden, batch]
-        cells = [f"{counts[arm, hidden, batch] / bare:.4f}×" if arm != "bare" else f"{bare:,.0f}" for arm in ARMS]
-        print(f"| 4-{hidden}-2 | {batch} | {' | '.join(cells)} |")
+    print(f"| network | batch | bare | {QUIET} | {EVERY} | updates sampled | by default |")
+    print("|---|---|---|---|---|---|---|", *rows, sep="\n")
     if arguments.json is not None:
-        arguments.json.write_text(json.dumps([{"case": k, "instructions": v} for k, v in counts.items()], indent=1))
+        arguments.json.write_text(json.dumps([asdict(row) for row in rows], indent=1))
+    return None
 
 
 if __name__ == "__main__":

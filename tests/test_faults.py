@@ -40,7 +40,10 @@ HOOKS = """recording:Recorder.record recording:Recorder.node_of recording:Record
     sampling:Sampling.before_step sampling:Sampling.after_step sampling:Sampling.deposited sampling:Sampling.finish
     statistics:measure_here statistics:values measurement:Marks.stand moving:Moving.after draft:Draft.finish
     scaling:Scaling.standing sampling:signals budget:Budget.due budget:Budget.settle showing:Shown.look
-    showing:Shown.of draft:averages draft:noise weights:Weights.finish""".split()
+    showing:Shown.of draft:averages draft:noise weights:Weights.finish
+    capture:Capture.open scaling:Scaling.patch_steps threads:patch threads:insert hooks:observe
+    hooks:_real entrances:_differs entrances:_watch_backward
+    differentiating:Differentiating.patch""".split()
 
 
 @pytest.fixture(autouse=True)
@@ -94,6 +97,7 @@ def training() -> list[Tensor]:
         seen = torch.from_numpy(act(obs).numpy())
         with torch.enable_grad():
             out = Double.apply(net(obs)) + offset
+        out.register_hook(lambda grad: grad * 2)
         with pytest.raises(RuntimeError):
             torch.ones(2, 3) @ torch.ones(3, 2, dtype=torch.float64)
         with pytest.raises(RuntimeError):
@@ -111,6 +115,10 @@ def training() -> list[Tensor]:
         net.eval()
         optimizer.step()
         net.train()
+        net[0] = net[0]
+        thread = threading.Thread(target=lambda: act(obs))
+        thread.start()
+        thread.join()
         with torch.no_grad():
             for slow, fast in zip(target.parameters(), net.parameters(), strict=True):
                 slow.copy_(0.9 * slow + 0.1 * fast)
@@ -209,6 +217,24 @@ def test_stop_never_raises(broken: str, monkeypatch: pytest.MonkeyPatch, capsys:
     alone(work)
     assert "injected" in capsys.readouterr().err
     assert touched() == before
+
+
+@pytest.mark.parametrize("hook", ["capture:Capture._close", "protocol:Protocol.unhook", "shadow:Shadow.clear"])
+def test_what_can_be_restored_is_restored(hook: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    inject(monkeypatch, hook, 0)
+
+    def work() -> None:
+        expected = training()
+        before = touched()
+        with whygrad.watch():
+            weights = training()
+        assert all(torch.equal(a, b) for a, b in zip(weights, expected, strict=True))
+        after = touched()
+        assert [name for name in before if before[name] != after[name]] == (["step hooks"] if "unhook" in hook else [])
+        for step_hooks in (optimizers._global_optimizer_pre_hooks, optimizers._global_optimizer_post_hooks):
+            step_hooks.clear()
+
+    alone(work)
 
 
 def test_healthy_loop_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:

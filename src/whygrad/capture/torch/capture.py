@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -106,6 +107,9 @@ class Capture:
         return self.tracing and not self.mode.pause.depth
 
     def start(self) -> None:
+        self.guard(self._attach, "attaching")
+
+    def _attach(self) -> None:
         self.differentiating.patch(self._always, self.backwards.before, self.backwards.after)
         self.protocol.patch_always(self._always)
         self.entrances.patch_parameters(self._always)
@@ -116,7 +120,10 @@ class Capture:
 
     def stop(self, escaped: BaseException | None = None) -> Trace:
         """End the watching; of PyTorch's errors only the one that escaped counts."""
-        self.detach()
+        try:
+            self.detach()
+        except Exception as error:
+            self.guard.fail(error, "detaching")
         self.guard(self.sampling.finish, "telemetry")
         try:
             if self.protocol.updates:
@@ -128,11 +135,13 @@ class Capture:
 
     def detach(self) -> None:
         self.window.policy = "off"  # Whoever kept one of our wrappers does not start us again.
-        self._close()
         self.count.measured = False
-        threads.remove(self.mode)  # Another thread may have closed the window.
-        self._always.undo()
-        self.protocol.unhook()
+        with ExitStack() as whatever_fails:
+            whatever_fails.callback(self.protocol.unhook)
+            whatever_fails.callback(self._always.undo)
+            whatever_fails.callback(self._during.undo)
+            whatever_fails.callback(threads.remove, self.mode)  # Another thread may have closed the window.
+            self._close()
 
     def open(self) -> None:
         if self.tracing:
@@ -141,7 +150,7 @@ class Capture:
         self.windows += 1
         self.regions.patch(self._during)
         self.entrances.patch(self._during)
-        threads.patch(self._during, self.mode)
+        threads.patch(self._during, self.mode, self.guard)
         self.gradients.forget()
         self.gradients.patch(self._during)
         self.sampling.scaling.patch_steps(self._during)

@@ -63,7 +63,7 @@ class Entrances:
         kinds = (torch.nn.Module, torch.nn.Parameter)
 
         def assign(module: Any, name: str, value: Any) -> None:
-            replaces = isinstance(value, kinds) and _differs(module, name, value)
+            replaces = isinstance(value, kinds) and self.guard(lambda: _differs(module, name, value), "assignment")
             original(module, name, value)
             if replaces:
                 frame = sys._getframe(1)
@@ -145,6 +145,7 @@ class Entrances:
         recorder = self.recorder
         kind = Kind.CHECKPOINT if by == "checkpoint" else Kind.FUNCTION
         operands = [a for a in args if isinstance(a, Tensor)]
+        positions = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         for tensor in [out] if isinstance(out, Tensor) else out if isinstance(out, (list, tuple)) else ():
             if not isinstance(tensor, Tensor) or any(tensor is a for a in operands):
                 continue
@@ -161,17 +162,17 @@ class Entrances:
             recorder.place(node, frame)
             recorder.shadow.put(tensor, node)
             if kind is Kind.FUNCTION and tensor.grad_fn is not None:
-                _watch_backward(tensor.grad_fn, node, [i for i, a in enumerate(args) if isinstance(a, Tensor)])
+                _watch_backward(tensor.grad_fn, node, positions, self.guard)
 
 
 def _differs(module: Any, name: str, value: Any) -> bool:
-    before = module.__dict__.get("_modules", {}).get(name)
-    if before is None:
-        before = module.__dict__.get("_parameters", {}).get(name)
-    return before is not None and before is not value
+    for kept in (module.__dict__.get("_modules"), module.__dict__.get("_parameters")):
+        if isinstance(kept, dict) and kept.get(name) is not None:  # A scripted module keeps something else.
+            return kept[name] is not value
+    return False
 
 
-def _watch_backward(grad_fn: Any, node: Node, positions: list[int]) -> None:
+def _watch_backward(grad_fn: Any, node: Node, positions: list[int], guard: Guard) -> None:
     """Note for which operands the user's backward returns nothing, or zeros, though gradient came in."""
 
     def returned(grad_inputs: Any, grad_outputs: Any) -> None:
@@ -186,7 +187,7 @@ def _watch_backward(grad_fn: Any, node: Node, positions: list[int]) -> None:
 
     def hook(grad_inputs: Any, grad_outputs: Any) -> None:
         with torch._C.DisableTorchFunction():
-            returned(grad_inputs, grad_outputs)
+            guard(lambda: returned(grad_inputs, grad_outputs), "function")
 
     grad_fn.register_hook(hook)
 

@@ -33,7 +33,10 @@ def finite(args: Any) -> bool:
     loss = args[0] if args else None
     if type(loss) is not Tensor or loss.dim() or not loss.is_cpu:
         return True
-    return math.isfinite(loss.item())
+    try:
+        return math.isfinite(loss.item())
+    except (RuntimeError, TypeError):  # No single real number: complex, or a stand-in without values.
+        return True
 
 
 class Failing:

@@ -9,19 +9,20 @@ from typing import Any
 import torch
 
 from whygrad.capture.torch import frames
+from whygrad.capture.torch.guard import Guard
 from whygrad.capture.torch.shadow import Node
 
 
-def observe(node: Node, tensor: torch.Tensor, frame: FrameType) -> Callable[[], None]:
+def observe(node: Node, tensor: torch.Tensor, frame: FrameType, guard: Guard) -> Callable[[], None]:
     """Called before the user's hook is registered; what it returns is to be called after."""
     place = frames.locate(frame)
     arrived = [False]
 
     def incoming(grad: Any) -> None:
-        arrived[0] = _real(grad)
+        arrived[0] = bool(guard(lambda: _real(grad), "hook"))
 
     def outgoing(grad: Any) -> None:
-        if arrived[0] and not _real(grad):
+        if arrived[0] and guard(lambda: _real(grad), "hook") is False:
             node.silenced = dict.fromkeys(range(len(node.inputs)), "zeros")
             node.hook = place
 

@@ -75,7 +75,7 @@ class ShadowMode(TorchFunctionMode):
         self.hooked = True
         with torch._C.DisableTorchFunction():
             recorder = self.recorder
-            after = self.guard(lambda: hooks.observe(recorder.node_of(args[0]), args[0], frame), "hook")
+            after = self.guard(lambda: hooks.observe(recorder.node_of(args[0]), args[0], frame, self.guard), "hook")
             out = func(*args, **kwargs)
             if after is not None:
                 self.guard(after, "hook")

@@ -9,16 +9,17 @@ import torch
 import torch.overrides
 from torch.overrides import TorchFunctionMode
 
+from whygrad.capture.torch.guard import Guard
 from whygrad.capture.torch.patches import Patches
 
 
-def patch(patches: Patches, mode: TorchFunctionMode) -> None:
+def patch(patches: Patches, mode: TorchFunctionMode, guard: Guard) -> None:
     """Put the mode on the stack of every thread that starts from now on."""
     # `run` may be overridden by a subclass; this is the one function that every thread goes through.
     original = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
 
     def bootstrap(thread: Any) -> None:
-        insert(mode)
+        guard(lambda: insert(mode), "thread")
         try:
             original(thread)
         finally:
