@@ -81,5 +81,5 @@ def test_sac(continuous: bool) -> None:
             "alpha_loss": {"agent.log_alpha": ["temperature_optimizer"]},
         }
         assert row == expected[loss]
-    assert report.roles["target_critic"] == "target"
-    assert report.roles["agent.log_alpha"] == "temperature"
+    networks = {"agent.actor": "actor", "agent.critic": "critic", "target_critic": "target"}
+    assert report.roles == {**networks, "agent.log_alpha": "temperature"}

@@ -6,7 +6,7 @@ import re
 
 from whygrad.trace.anatomy import bare, head, score_like
 from whygrad.trace.consumption import trained
-from whygrad.trace.crosstalk import judgements
+from whygrad.trace.crosstalk import judged, judgements
 from whygrad.trace.grouping import modules
 from whygrad.trace.leaks import predicted
 from whygrad.trace.losses import latest
@@ -22,7 +22,8 @@ def roles(trace: Trace) -> dict[str, str]:
     """Role by module; what the user stated wins."""
     members = modules(trace)
     out: dict[str, str] = {}
-    values, policies = set(predicted(trace)), _policies(trace)
+    values = set(predicted(trace))
+    policies = _policies(trace, values)
     sources = _sources(trace, members)
     for module, numbers in members.items():
         found = _role(trace, module, numbers, values, policies, sources)
@@ -48,7 +49,7 @@ def _sources(trace: Trace, members: dict[str, list[int]]) -> dict[str, str]:
     return out
 
 
-def _policies(trace: Trace) -> set[int]:
+def _policies(trace: Trace, values: set[int]) -> set[int]:
     """Parameters that a log-probability or a judgement by another network trains."""
     graph = trace.graph
     found: set[int] = set()
@@ -61,6 +62,19 @@ def _policies(trace: Trace) -> set[int]:
                         found |= graph.reach(operand.op)
     for judgement in judgements(trace):
         found |= judgement.learner
+    return found | _judged_by_constants(trace, values)
+
+
+def _judged_by_constants(trace: Trace, values: set[int]) -> set[int]:
+    """What is trained through a critic whose weights are constants there, so that no gradient is wasted on them."""
+    graph = trace.graph
+    found: set[int] = set()
+    for backward in latest(trace):
+        assert backward.root is not None
+        for top in judged(graph, backward.root):
+            constants = {n for operand in top.inputs if not top.passes(operand) for n in graph.depends(operand.op)}
+            if constants & values:
+                found |= graph.reach(top.id) - values
     return found
 
 
