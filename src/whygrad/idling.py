@@ -22,12 +22,19 @@ def _thrown_away(trace: Trace) -> Iterator[Useless]:
     made = {(site.file, site.line, site.col, name) for site, name in trace.results.items()}
     for file in trace.files:
         for found in useless(file):
-            if found.how == "uncalled":
-                seen = not found.function or (file, found.function) in trace.functions
+            if found.how in ("uncalled", "lazy"):
+                seen = not found.function or (file, found.function) in trace.functions or _called(trace, file, found)
             else:
                 seen = (file, found.site.line, found.site.col, found.called) in made
             if seen:
                 yield found
+
+
+def _called(trace: Trace, file: str, found: Useless) -> bool:
+    """Nothing that torch does happens in the function, but something happens beside a line that calls it."""
+    lines = {op.site.line for op in trace.graph.ops.values() if op.site is not None and op.site.file == file}
+    spans = calls(files.tree(file), found.function)
+    return any(first <= line <= last for first, last in spans for line in lines)
 
 
 def drained(trace: Trace) -> Iterator[Exhausted]:

@@ -22,6 +22,7 @@ def finding(trace: Trace, origin: Origin, code: str, name: str, why: str, fix: s
         loss = "its gradient is not finite" if origin.special == "gradient" else f"the loss is {said}"
         labels.append(Label(backward.site, loss))
     value = "the gradient" if origin.special == "gradient" else f"{backward.name} = {backward.value}"
+    where = "value of the loss's graph" if origin.constant else "operation"
     return Finding(
         code,
         name,
@@ -31,7 +32,7 @@ def finding(trace: Trace, origin: Origin, code: str, name: str, why: str, fix: s
         MADE[origin.special],
         labels,
         why,
-        f"{value} at update {backward.update + 1}; this is the first operation with such a value",
+        f"{value} at update {backward.update + 1}; this is the first {where} with such a value",
         fix,
         parameters=trace.names(reach),
         evidence={"operation": origin.op.name, "update": backward.update + 1, "value": origin.special},

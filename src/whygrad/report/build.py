@@ -65,7 +65,7 @@ def _parameters(trace: Trace) -> list[ParameterRow]:
 def _losses(trace: Trace) -> list[LossRow]:
     latest: dict[object, Backward] = {}
     for backward in trace.backwards:
-        key = (backward.site, backward.library)
+        key = (backward.site, backward.library, backward.made)
         known = latest.get(key)
         if backward.how == "backward" and (backward.root is not None or known is None or known.root is None):
             latest[key] = backward

@@ -73,6 +73,13 @@ def _without_effect(found: Useless) -> Finding:
             "without a trailing underscore the operation leaves its operands as they are.",
             f"use {found.what}_(), which works in place, or assign the result",
         )
+    elif found.how == "lazy":
+        parts = (
+            f"nothing on this line is ever done: {found.what} waits for somebody to run over it",
+            "makes an iterator that nobody uses",
+            "map() and generators only describe work; each item is done when a loop asks for it.",
+            "write a for loop",
+        )
     else:
         parts = (
             f"{found.what} is never called: the statement only names the method",
@@ -81,7 +88,8 @@ def _without_effect(found: Useless) -> Finding:
             f"write {found.what}()",
         )
     message, here, why, fix = parts
-    seen = "read from the source; the function around it ran" if found.how == "uncalled" else "seen to run at this line"
+    read = found.how in ("uncalled", "lazy")
+    seen = "read from the source; the function around it ran" if read else "seen to run at this line"
     return Finding(CODE, NAME, "error", message, found.site, here, [], why, seen, fix, evidence={"how": found.how})
 
 

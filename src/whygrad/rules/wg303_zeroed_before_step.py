@@ -54,7 +54,7 @@ def check(trace: Trace) -> Iterator[Finding]:
 def _nothing_left(trace: Trace, case: Starved) -> Finding:
     optimizer, clear = case.optimizer, case.clear
     assert clear is not None
-    who = wording.whom(trace, optimizer.parameters)
+    who = wording.whom(trace, case.parameters)
     labels = [Label(b.site, "the gradient was deposited here") for b in case.backwards[-1:] if b.site]
     if case.step.site is not None:
         labels.append(Label(case.step.site, "finds nothing to apply"))
@@ -62,7 +62,7 @@ def _nothing_left(trace: Trace, case: Starved) -> Finding:
         CODE,
         NAME,
         "error",
-        f"{who} {wording.verb(trace, optimizer.parameters, 'is', 'are')} not learning; every gradient is cleared "
+        f"{who} {wording.verb(trace, case.parameters, 'is', 'are')} not learning; every gradient is cleared "
         f"before {optimizer.name}.step()",
         clear.site,
         "clears the gradients that the step needs",
@@ -70,7 +70,7 @@ def _nothing_left(trace: Trace, case: Starved) -> Finding:
         "zero_grad() removes what backward has just deposited, so the step has nothing to apply.",
         f"{case.steps} of {wording.plural(case.steps, 'traced step')} found no gradient",
         "move this before the backward, or behind the step",
-        parameters=trace.names(optimizer.parameters),
+        parameters=trace.names(case.parameters),
         evidence={"steps": case.steps},
     )
 

@@ -46,6 +46,8 @@ from whygrad.trace.membership import stale
 CODE = "WG304"
 NAME = "clip-misplaced"
 OFTEN = 2
+LIMITING = ("clamp", "clip", "foreach_clamp_min", "foreach_clamp_max")
+"""Changes of gradients by hand that limit them; a scaling may be meant for whoever reads them."""
 WHY = {
     "before-backward": (
         "runs before the backward: what it clips is not what the step applies",
@@ -70,7 +72,8 @@ WHY = {
 def check(trace: Trace) -> Iterator[Finding]:
     sites: dict[object, list[Clip]] = {}
     for clip in trace.clips:
-        if clip.how != "hand" and not clip.exhausted and clip.limit != float("inf"):
+        limits = clip.how != "hand" or clip.operation.strip("_") in LIMITING
+        if limits and not clip.exhausted and clip.limit != float("inf"):
             sites.setdefault(clip.site, []).append(clip)
     for clips in sites.values():
         judged = [verdict for clip in clips if (verdict := _judge(trace, clip)) is not None]
@@ -145,7 +148,7 @@ def _finding(trace: Trace, clip: Clip, verdict: str, times: int) -> Finding:
         CODE,
         NAME,
         "error",
-        f"the updates of {who} are not clipped: the limit of {clip.limit:g} has no effect on them",
+        f"the updates of {who} are not clipped: the limit of {abs(clip.limit):g} has no effect on them",
         clip.site,
         here,
         labels,

@@ -45,6 +45,7 @@ for _ in range(40):
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from whygrad import leaking, wording
 from whygrad.finding import Finding, Label
@@ -62,14 +63,28 @@ LONG = 250
 def check(trace: Trace) -> Iterator[Finding]:
     if any(found.how == "result" for found in thrown_away(trace)):
         return  # The update is there and has no effect: WG208 names it.
-    for case in lagging(trace):
+    for case in _together(trace):
         if trace.roles.get(wording.whom(trace, case.parameters)) != "reference":
             yield from _finding(trace, case)
+
+
+def _together(trace: Trace) -> list[Lagging]:
+    """Twins enter a target on one line: one finding for both."""
+    found: dict[object, Lagging] = {}
+    for case in lagging(trace):
+        key = (leaking.outside(trace, case.forward), case.copy.site if case.copy is not None else None)
+        known = found.get(key)
+        if known is not None:
+            both = known.parameters | case.parameters
+            case = replace(known, parameters=both, follows=known.follows | case.follows)
+        found[key] = case
+    return list(found.values())
 
 
 def _finding(trace: Trace, case: Lagging) -> Iterator[Finding]:
     who = wording.whom(trace, case.parameters)
     online = wording.whom(trace, case.error.predicts(trace.graph))
+    source = wording.whom(trace, case.follows)
     forward = leaking.outside(trace, case.forward)
     labels = []
     still = min(trace.parameter(n).still for n in case.parameters)
@@ -80,7 +95,7 @@ def _finding(trace: Trace, case: Lagging) -> Iterator[Finding]:
     )
     seen = f"unchanged through {still} of {trace.updates} updates (relative tolerance 1e-5), while {online} is stepped"
     if not still:
-        message = f"{who} never follows {online}: every refresh takes its values from {who} itself"
+        message = f"{who} never follows {source}: every refresh takes its values from {who} itself"
         seen = "in the traced updates it was written from its own values only"
     if case.copy is not None:
         site = case.copy.site
@@ -91,7 +106,7 @@ def _finding(trace: Trace, case: Lagging) -> Iterator[Finding]:
             "what it writes comes from the network itself." if case.copy.itself else "the values stay as they were."
         )
         why = f"the copy runs, and {itself}"
-        fix = f"copy from {online}"
+        fix = f"copy from {source}"
     else:
         site, here = forward, "enters the target, and nothing ever refreshes it"
         name = who.split(" ")[0].rsplit(".", 1)[-1]
@@ -106,7 +121,7 @@ def _finding(trace: Trace, case: Lagging) -> Iterator[Finding]:
             if not (waiting.overdue(still) or (waiting.period is None and still >= LONG)):
                 return  # Its time may not have come.
             labels.append(Label(waiting.site, "did not run, or not since training began"))
-        fix = f"copy {online} into {who} every so many updates, or blend a little at each"
+        fix = f"copy {source} into {who} every so many updates, or blend a little at each"
     yield Finding(
         CODE,
         NAME,

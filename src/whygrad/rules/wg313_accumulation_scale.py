@@ -37,6 +37,7 @@ for step in range(16):
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from whygrad import wording
@@ -54,7 +55,7 @@ ONCE = 1.5
 def check(trace: Trace) -> Iterator[Finding]:
     for case in accumulations(trace):
         files = trace.files
-        squared = case.count > 1 and abs(case.divided_by - case.count**2) < ONCE
+        squared = case.count > 1 and math.isclose(case.divided_by, case.count**2, rel_tol=1e-3)
         if case.divided_by > ONCE and (case.shared_total or case.by_hand > ONCE or squared):
             yield _finding(trace, case, twice=True)
         elif case.undivided and accumulates(files) and not divides(files):

@@ -61,10 +61,10 @@ def check(trace: Trace) -> Iterator[Finding]:
     said: set[object] = set()
     for group in evaluations(trace, _limits):
         last = group[-1]
-        dead = [e for e in group if e.op.facts is not None and (e.op.facts.killed or 0.0) >= ALMOST_ALL]
+        dead = [e for e in group if _kills(e.op)]
         if len(dead) < OFTEN or dead[-1] is not last or last.op.site in said:
             continue
-        lost = only_through(trace.graph, last.backward.root or 0, last.op.id)
+        lost = only_through(trace.graph, last.backward.root or 0, *_same_line(trace, last))
         if lost and len(dead) * 2 >= len(group):
             said.add(last.op.site)
             yield _finding(trace, last, lost, len(dead), len(group))
@@ -72,6 +72,16 @@ def check(trace: Trace) -> Iterator[Finding]:
 
 def _limits(op: Op) -> bool:
     return op.name in LIMITS and op.facts is not None and op.facts.killed is not None
+
+
+def _kills(op: Op) -> bool:
+    return op.facts is not None and (op.facts.killed or 0.0) >= ALMOST_ALL
+
+
+def _same_line(trace: Trace, last: Evaluation) -> list[int]:
+    """All that this line lets through nothing of in one update: a model unrolled over time limits every step."""
+    carriers = (trace.graph[n] for n in trace.graph.carriers(last.backward.root or 0))
+    return [op.id for op in carriers if op.site == last.op.site and op.name == last.op.name and _kills(op)]
 
 
 def _finding(trace: Trace, last: Evaluation, lost: frozenset[int], dead: int, seen: int) -> Finding:

@@ -53,6 +53,10 @@ FIXES = {
     "sqrt": "add a small number under the root: its derivative at zero is infinite",
     "mul": "zero times infinity is NaN: choose with torch.where before the infinite value is made",
 }
+CONSTANT = (
+    "a constant of the loss was not finite already when the loss was computed: it is made here, by operations with "
+    "no finite result for some batches (the spread of a single sample, a division by zero)."
+)
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -61,7 +65,8 @@ def check(trace: Trace) -> Iterator[Finding]:
         if origin.kind == "other" and origin.backward.site not in growing:
             name = origin.op.name
             fix = next((text for key, text in FIXES.items() if key in name), "keep its operands inside the valid range")
-            yield poisoning.finding(trace, origin, CODE, NAME, _why(origin.special, name), fix)
+            why = CONSTANT if origin.constant else _why(origin.special, name)
+            yield poisoning.finding(trace, origin, CODE, NAME, why, fix)
     unseen = poisoned(trace)
     if unseen is not None and unseen.site not in growing:
         yield _unseen(trace, unseen)

@@ -11,7 +11,7 @@ import torch
 
 critic = torch.nn.Sequential(torch.nn.Linear(2, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
 optimizer = torch.optim.Adam(critic.parameters(), lr=0.003)
-for _ in range(320):
+for _ in range(700):
     obs, rewards = torch.randn(64, 2), [torch.randn(64) for _ in range(4)]
     returns = obs.sum(1).flip(0) + 0.1 * rewards[0]
     for reward in rewards[1:]:
@@ -27,7 +27,7 @@ import torch
 
 critic = torch.nn.Sequential(torch.nn.Linear(2, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
 optimizer = torch.optim.Adam(critic.parameters(), lr=0.003)
-for _ in range(320):
+for _ in range(700):
     obs, rewards = torch.randn(64, 2), [torch.randn(64) for _ in range(4)]
     returns = obs.sum(1) + 0.1 * rewards[0]
     for reward in rewards[1:]:
@@ -57,9 +57,9 @@ NOTHING = 0.02
 """Explained variance, in the middle of the late evaluations; one of them may be better by chance."""
 CHANCE = 0.15
 """The best late evaluation may be this good by chance."""
-LONG = 300
-"""Updates before a critic may be called slow to learn."""
-LATE = 20
+LONG = 600
+"""Updates before a critic may be called slow to learn: where rewards are mostly noise, it takes that long to show."""
+LATE = 40
 """Updates after which an evaluation counts: before that every critic is untrained."""
 OFTEN = 4
 """Late evaluations that are needed."""
@@ -76,7 +76,7 @@ def check(trace: Trace) -> Iterator[Finding]:
     for group in evaluations(trace, _compares):
         late = [e for e in group if e.backward.update >= LATE]
         last = group[-1]
-        if len(late) < OFTEN or last.op.site in said:
+        if len(late) < OFTEN or last.backward.update < LONG / 2 or last.op.site in said:
             continue
         parts = [_explained(e.op) for e in late]
         settled = all(e.op.facts is not None and (e.op.facts.missed or 0.0) <= SETTLED for e in late)

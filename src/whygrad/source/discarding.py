@@ -11,6 +11,16 @@ from whygrad.source.scopes import own, scopes
 from whygrad.trace.site import Site
 
 UNCALLED = frozenset({"backward", "step", "zero_grad", "detach_", "train", "eval"})
+LAZY = frozenset({"map", "filter"})
+ABOUT_TRAINING = UNCALLED | {
+    "parameters",
+    "named_parameters",
+    "state_dict",
+    "load_state_dict",
+    "buffers",
+    "data",
+    "grad",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +29,7 @@ class Useless:
 
     site: Site
     how: str
-    """`detach`, `result` (of another call) or `uncalled`."""
+    """`detach`, `result` (of another call), `uncalled` or `lazy`."""
     what: str
     """The variable or method concerned, as written."""
     function: str
@@ -38,6 +48,21 @@ def useless(file: str) -> Iterator[Useless]:
                 yield Useless(_site(file, value), how, ast.unparse(what), name, value.func.attr)
             elif isinstance(value, ast.Attribute) and value.attr in UNCALLED:
                 yield Useless(_site(file, value), "uncalled", ast.unparse(value), name)
+            elif value is not None and (lazy := _lazy(value)) and _about_training(value):
+                yield Useless(_site(file, value), "lazy", lazy, name)
+
+
+def _lazy(value: ast.expr) -> str:
+    """What only describes work until somebody runs over it."""
+    if isinstance(value, ast.GeneratorExp):
+        return "the generator"
+    called = value.func.id if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) else ""
+    return f"{called}()" if called in LAZY else ""
+
+
+def _about_training(value: ast.expr) -> bool:
+    names = {node.attr for node in ast.walk(value) if isinstance(node, ast.Attribute)}
+    return any(name in ABOUT_TRAINING or (name.endswith("_") and not name.startswith("_")) for name in names)
 
 
 def _site(file: str, node: ast.AST) -> Site:

@@ -82,16 +82,16 @@ def _into(target: ast.expr, name: str, inside: bool) -> bool:
 
 
 def assigned(files_: list[str], name: str) -> Site | None:
-    """Where a name or attribute gets its value: the right-hand side that belongs to it."""
+    """Where a name or attribute gets its value: the right-hand side that belongs to it; one that makes nothing new."""
+    found: list[tuple[str, ast.expr]] = []
     for file in files_:
         module = files.tree(file)
-        for node in ast.walk(module) if module is not None else ():
-            if isinstance(node, ast.Assign):
-                for target in node.targets:
-                    value = _matching(target, node.value, name)
-                    if value is not None:
-                        return Site(*expressions.span(file, value))
-    return None
+        statements = (node for node in ast.walk(module) if isinstance(node, ast.Assign)) if module is not None else ()
+        values = [_matching(target, node.value, name) for node in statements for target in node.targets]
+        found += [(file, value) for value in values if value is not None]
+    passing = [place for place in found if isinstance(place[1], (ast.Name, ast.Attribute, ast.Subscript))]
+    file, value = next(iter(passing or found), ("", None))
+    return Site(*expressions.span(file, value)) if value is not None else None
 
 
 def _matching(target: ast.expr, value: ast.expr, name: str) -> ast.expr | None:

@@ -27,7 +27,7 @@ class Accumulation:
     steps: int
     parameters: frozenset[int]
     divided_by: float
-    """The Python number that the whole loss is divided by."""
+    """The Python number that each of the losses is divided by as a whole."""
     total: Op | None
     """A division by something that all the micro-batches share."""
     by_hand: float
@@ -60,12 +60,13 @@ def _accumulation(trace: Trace, group: list[tuple[Step, list[Backward]]]) -> Acc
     graph, backward = trace.graph, backwards[-1]
     count = max(len(set(ids)) for ids in step.consumed.values())
     assert backward.root is not None
-    divided = _divisor(graph, backward.root)
+    divisors = {round(_divisor(graph, b.root), 6) for b in backwards if b.root is not None}
+    divided = divisors.pop() if len(divisors) == 1 else 1.0  # Weights of their own may well sum to one.
     total = _shared_total(graph, backwards)
     hands = [c for c in trace.clips if c.how == "hand" and c.present.intersection(step.consumed)]
     by_hand = max((_scale(c) for c in hands), default=1.0)
     mean = any(op.name in MEANS for op in head(graph, backward.root))
-    undivided = divided == 1.0 and total is None and not hands and mean and not step.assigned
+    undivided = divided == 1.0 and not divisors and total is None and not hands and mean and not step.assigned
     return Accumulation(backward, step, count, len(group), frozenset(step.consumed), divided, total, by_hand, undivided)
 
 

@@ -72,7 +72,7 @@ def missing(trace: Trace) -> frozenset[int]:
     enough = ENOUGH_STEPS if trace.cut_short else 1
     stepping = {n for o in trace.optimizers if o.steps >= enough for n in o.parameters}
     stepping -= _natural(trace) | copied_only(trace)
-    stepping -= {n for case in starved(trace) for n in case.optimizer.parameters}
+    stepping -= {n for case in starved(trace) for n in case.parameters}
     return frozenset(
         p.id
         for p in trace.parameters

@@ -56,6 +56,8 @@ class Parameter:
     """Updates through which it was watched and did not move."""
     same_memory: tuple[int, ...] = ()
     """Other parameters that live in the very same memory."""
+    lost: bool = False
+    """No variable or attribute of the user's was seen to lead to it."""
 
 
 @dataclass(slots=True)
@@ -125,6 +127,8 @@ class Failure:
     """The traced backward of the same line."""
     op: int | None = None
     """The operation of that traced graph which gave the first such value; None if it could not be told."""
+    constant: bool = False
+    """The operation made a constant that entered the loss like this: it, or something before it on the way there."""
 
 
 @dataclass(slots=True)

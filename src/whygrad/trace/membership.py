@@ -87,7 +87,9 @@ def _replaces(trace: Trace, number: int, old: set[int]) -> bool:
 
 def _same_shapes(trace: Trace, new: set[int], old: set[int]) -> set[int]:
     """A rebuilt module: parameters of the same shapes, and the old ones are used no more."""
-    fresh = {n for n in new if not trace.parameter(n).loaded}
+    # What no name leads to any more has been replaced, maybe by a copy of another network.
+    gone = all(trace.parameter(n).lost for n in old)
+    fresh = {n for n in new if gone or not trace.parameter(n).loaded}
     shapes = sorted(trace.parameter(n).shape for n in fresh)
     same = shapes == sorted(trace.parameter(n).shape for n in old)
     return fresh if same and fresh else set()

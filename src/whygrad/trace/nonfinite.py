@@ -32,6 +32,8 @@ class Origin:
     """`nan`, `inf`, or `gradient` when the loss is finite and only its gradient is not."""
     cause: Op | None = None
     """An infinite operand that was put there on purpose, or overflowed, before."""
+    constant: bool = False
+    """What made it lies on the way to this value, which enters the loss as a constant."""
 
 
 def origins(trace: Trace) -> list[Origin]:
@@ -65,7 +67,7 @@ def _late(trace: Trace) -> Origin | None:
     op = trace.graph[failure.op]
     kind = "mask" if _masks(trace.graph, op) else "log" if op.name in LOGARITHMS else "other"
     at = replace(backward, update=failure.update, value=float(failure.special))
-    return Origin(at, op, kind, failure.special)
+    return Origin(at, op, kind, failure.special, constant=failure.constant)
 
 
 def poisoned(trace: Trace) -> Backward | None:

@@ -12,9 +12,10 @@ OFTEN = 2
 
 @dataclass(slots=True)
 class Starved:
-    """An optimizer all of whose traced steps found no gradient although backwards deposit some."""
+    """Parameters on which all traced steps of their optimizer found no gradient although backwards deposit some."""
 
     optimizer: Optimizer
+    parameters: set[int]
     step: Step
     steps: int
     backwards: list[Backward]
@@ -41,7 +42,10 @@ def starved(trace: Trace) -> list[Starved]:
         steps = [s for s in trace.steps if s.optimizer == optimizer.id]
         held = set(optimizer.parameters)
         backwards = [b for b in trace.backwards if b.deposits & held or _taken(trace, b, held)]
-        if len(steps) < OFTEN or any(_fed(s) for s in steps):
+        if len(steps) < OFTEN:
+            continue
+        if any(_fed(s) for s in steps):
+            out.extend(_part(trace, optimizer, steps))
             continue
         if all(b.how == "grad" for b in backwards) and _cut_off(trace, held):
             continue
@@ -50,8 +54,18 @@ def starved(trace: Trace) -> list[Starved]:
         clear = _took(trace, held, steps, backwards) if backwards else None
         zeroed = all(not s.consumed for s in steps) or clear is not None
         if zeroed:
-            out.append(Starved(optimizer, steps[-1], len(steps), backwards, clear))
+            out.append(Starved(optimizer, held, steps[-1], len(steps), backwards, clear))
     return out
+
+
+def _part(trace: Trace, optimizer: Optimizer, steps: list[Step]) -> list[Starved]:
+    """Some parameters of an optimizer: their loss comes first, and whoever clears for the next one takes it away."""
+    fed = {n for s in trace.steps for n in (*s.consumed, *s.assigned)}
+    part = {n for b in trace.backwards for n in b.deposits if n in optimizer.parameters and n not in fed}
+    part = {n for n in part if not trace.parameter(n).consumed}
+    backwards = [b for b in trace.backwards if b.deposits & part]
+    clear = _took(trace, part, steps, backwards) if part else None
+    return [Starved(optimizer, part, steps[-1], len(steps), backwards, clear)] if clear is not None else []
 
 
 def _taken(trace: Trace, backward: Backward, held: set[int]) -> bool:

@@ -130,13 +130,19 @@ def forward_start(graph: Graph, root: int, parameters: set[int]) -> int:
     return found
 
 
+def _acted(graph: Graph, old: int, trained: set[int]) -> int:
+    """When the policy acted: a hidden state that it got may come from a rollout before, and from weights before."""
+    last = [top.id for top in tops(graph, old, gradient=False) if trained & graph.depends(top.id)]
+    return min(last, default=forward_start(graph, old, trained))
+
+
 def same_weights(trace: Trace, ratio: Ratio) -> bool | None:
     """Whether both sides come from one network with the same weights; None if that cannot be told."""
     graph = trace.graph
     trained = {n for n in graph.reach(ratio.new) if trace.parameter(n).consumed}
     behind = graph.made_from(ratio.old)
     own = bool(trained) and trained <= behind
-    start = forward_start(graph, ratio.old, trained) if own else _refreshed(trace, ratio.old, behind, trained)
+    start = _acted(graph, ratio.old, trained) if own else _refreshed(trace, ratio.old, behind, trained)
     if start is None:
         return None
     end = ratio.op.id

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from whygrad.trace.anatomy import PRODUCTS, SHAPING, log_like, tops
 from whygrad.trace.errors import Error, errors
 from whygrad.trace.graph import Graph, Op
+from whygrad.trace.grouping import modules
 from whygrad.trace.ledger import Backward, Copy
 from whygrad.trace.losses import latest
 from whygrad.trace.ratios import Ratio, ratios
@@ -50,6 +51,8 @@ class Lagging:
     backward: Backward
     error: Error
     parameters: frozenset[int]
+    follows: frozenset[int]
+    """What it should have followed."""
     forward: Op
     copy: Copy | None
     """The statement that should have refreshed it and does not."""
@@ -72,13 +75,37 @@ def lagging(trace: Trace) -> list[Lagging]:
                 if not error.bootstraps and not all(_called_target(trace, n) for n in behind):
                     continue
                 still = frozenset(n for n in behind if trace.parameter(n).still >= ENOUGH or n in selfish)
+                if len(still) * 2 <= len(behind):
+                    still = _whole(trace, still)
+                online = _online(trace, still, error)
                 follows = still and all(_follows(trace, n, error.predicts(graph)) for n in still)
-                layers = tops(graph, summand.op, gradient=False)
-                moving = follows and any(trace.parameter(n).shift >= MOVED for n in _online(trace, still, error))
-                if moving and layers and len(still) * 2 > len(behind):
+                moving = follows and any(trace.parameter(n).shift >= MOVED for n in online)
+                if moving and tops(graph, summand.op, gradient=False):
                     copy = next((c for c in reversed(trace.copies) if c.into & still and c.order > started), None)
-                    out.setdefault(still, Lagging(backward, error, still, graph[summand.op], copy))
+                    out.setdefault(still, Lagging(backward, error, still, online, _last(graph, summand.op, still), copy))
     return list(out.values())
+
+
+def _last(graph: Graph, root: int, parameters: frozenset[int]) -> Op:
+    """The operation nearest to a value that applies one of these parameters."""
+    stack, seen = [root], {root}
+    while stack:
+        number = max(stack)
+        stack.remove(number)
+        op = graph[number]
+        for operand, behind in graph.operands(op):
+            if behind.parameter in parameters:
+                return op
+            if operand.op not in seen:
+                seen.add(operand.op)
+                stack.append(operand.op)
+    return graph[root]
+
+
+def _whole(trace: Trace, still: frozenset[int]) -> frozenset[int]:
+    """Networks all of which stands still, beside others of the same target that move."""
+    complete = (numbers for numbers in modules(trace).values() if still.issuperset(numbers))
+    return frozenset(n for numbers in complete for n in numbers)
 
 
 def _called_target(trace: Trace, number: int) -> bool:

@@ -24,16 +24,23 @@ class Aliasing:
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
         self._modules: dict[str, frozenset[int]] = {}
+        self._before: dict[str, dict[int, int]] = {}
+        """By name: steps that had used each parameter's gradient when the name was first seen on it."""
 
     def saw(self, path: str, module: torch.nn.Module) -> None:
         found = (self.parameters.find(p) for p in module.parameters())
         numbers = frozenset(known.number for known in found if known is not None)
-        if numbers and (path in self._modules or len(self._modules) < MOST_NAMES):
+        if (
+            numbers
+            and numbers != self._modules.get(path)
+            and (path in self._modules or len(self._modules) < MOST_NAMES)
+        ):
             self._modules[path] = numbers
+            self._before[path] = {number: self.parameters[number].consumed for number in numbers}
 
     def aliases(self) -> list[Alias]:
-        """Pairs of an ordinary name and one that promises a network apart, with what they share."""
-        apart = {path: n for path, n in self._modules.items() if APART.search(_last(path))}
+        """Pairs of an ordinary name and one that promises a network apart, with what they share and a step moves."""
+        apart = {path: n for path, n in self._modules.items() if APART.search(_last(path)) and self._moves(path)}
         plain = {path: n for path, n in self._modules.items() if not APART.search(path)}
         out = []
         for path, numbers in apart.items():
@@ -46,6 +53,10 @@ class Aliasing:
                 shared = numbers & plain[other]
                 out.append(Alias((path, other), shared, whole=shared == numbers))
         return out
+
+    def _moves(self, path: str) -> bool:
+        """A network that was trained until it got this name is the one that stands still from then on."""
+        return any(self.parameters[number].consumed > before for number, before in self._before[path].items())
 
 
 def _last(path: str) -> str:

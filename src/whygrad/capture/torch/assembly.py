@@ -102,6 +102,7 @@ def _parameter(known: Known) -> Parameter:
         known.rewritten,
         known.still,
         tuple(sorted(known.same_memory)),
+        not known.name,
     )
 
 

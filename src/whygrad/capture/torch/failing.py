@@ -10,6 +10,7 @@ import torch
 
 from whygrad.capture.torch import frames
 from whygrad.trace import Backward, Op
+from whygrad.trace.anatomy import behind_shaping
 from whygrad.trace.ledger import Failure
 
 if TYPE_CHECKING:
@@ -68,12 +69,25 @@ class Failing:
         """The traced operation that stands where the failing node stands: the same rank among its kind."""
         nodes = _nodes(loss.grad_fn)
         failed = next((node for node in nodes if _fails(node)), None)
-        if failed is None:
+        if failed is not None:
+            op = self._counterpart(failed, nodes, backward)
+            return op.id if op is not None else None
+        spoilt = next((node for node in nodes if _constant(node) is not None), None)
+        op = self._counterpart(spoilt, nodes, backward) if spoilt is not None else None
+        place = _constant(spoilt)
+        if op is None or place is None or place >= len(op.inputs):
             return None
+        made = behind_shaping(self.capture.extraction.graph, op.inputs[place].op)
+        if made is None or not made.inputs or self.failure is None:
+            return None
+        self.failure.constant = True
+        return made.id
+
+    def _counterpart(self, failed: Any, nodes: list[Any], backward: Backward) -> Op | None:
         kind = failed.name()
         alike = [node for node in nodes if node.name() == kind]
         ops = _named(self.capture.extraction.graph.ops, self._carriers(backward), kind)
-        return ops[alike.index(failed)].id if len(ops) == len(alike) else None
+        return ops[alike.index(failed)] if len(ops) == len(alike) else None
 
     def _carriers(self, backward: Backward) -> list[int]:
         assert backward.root is not None
@@ -110,6 +124,17 @@ def _fails(node: Any) -> bool:
         return False
     operands = [t for t in (own, other) if isinstance(t, Tensor)]
     return all(_good(t) for t in operands) and not _good(operation(own, other, saved))
+
+
+def _constant(node: Any) -> int | None:
+    """Which operand, one without history, was not finite before the operation: an advantage, a target."""
+    for place, name in enumerate(("_saved_self", "_saved_other")):
+        saved = getattr(node, name, None)
+        following = node.next_functions[place][0] if node is not None and place < len(node.next_functions) else node
+        if following is None and isinstance(saved, Tensor) and not _good(saved):
+            return place
+    saved = getattr(node, "_saved_target", None)
+    return 1 if isinstance(saved, Tensor) and saved.grad_fn is None and not _good(saved) else None
 
 
 def _good(tensor: Tensor) -> bool:

@@ -30,6 +30,7 @@ PATTERNS = (
     ("WG607", "floating point .*can require gradients"),
     ("WG608", "a (leaf Variable|view of a leaf Variable) that requires grad is being used in an in-place"),
 )
+PARTS = frozenset({"__getitem__", "select", "narrow", "unbind", "chunk", "split", "view", "squeeze", "unsqueeze", "t"})
 MOST_NODES = 50_000
 
 
@@ -172,10 +173,11 @@ class Errors:
     def _changed_after(self, node: Node, operand: Node, shape: list[int] | None) -> Any:
         """The operand of a recorded operation, if it was overwritten since."""
         fits = int(shape is None or sorted(operand.shape) == shape)
-        if operand.overwritten is not None and operand.overwritten.serial > node.serial:
-            site = _site(operand.overwritten)
+        whole = _whole(operand)
+        if whole.overwritten is not None and whole.overwritten.serial > node.serial:
+            site = _site(whole.overwritten)
             if site is not None:
-                yield fits, operand.overwritten.serial, site, node, expressions.name(_site(operand))
+                yield fits, whole.overwritten.serial, site, node, expressions.name(_site(operand))
         number = operand.parameter
         if number is None:
             return
@@ -201,6 +203,13 @@ class Errors:
                 again = "this same call freed it one round earlier" if earlier.site == backward.site else ""
                 raised.labels.append((earlier.site, again or "this backward freed it"))
             return
+
+
+def _whole(node: Node) -> Node:
+    """What a value is a part of: whoever writes into the rest of it makes the part count as changed."""
+    while node.overwritten is None and node.name in PARTS and node.inputs:
+        node = node.inputs[0][0]
+    return node
 
 
 def _behind(root: Node) -> Any:
