@@ -243,14 +243,23 @@ HEALTHY = {
 }
 
 
+def mistaken(script: str, folder: Path) -> None:
+    """One finding, with the marked code, on the marked line."""
+    code = PRELUDE + dedent(script)
+    (marked,) = [(n, line[-5:]) for n, line in enumerate(code.splitlines(), 1) if "# WG" in line]
+    found = findings(code, folder, "broken")
+    assert [(f.site.line if f.site is not None else 0, f.code) for f in found] == [marked]
+
+
+def quiet(script: str, folder: Path) -> None:
+    assert findings(PRELUDE + dedent(script), folder, "healthy") == []
+
+
 @pytest.mark.parametrize("name", BROKEN)
 def test_the_mistake_is_named_on_its_line(name: str, tmp_path: Path) -> None:
-    code = PRELUDE + dedent(BROKEN[name])
-    (marked,) = [(n, line[-5:]) for n, line in enumerate(code.splitlines(), 1) if "# WG" in line]
-    found = findings(code, tmp_path, "broken")
-    assert [(f.site.line if f.site is not None else 0, f.code) for f in found] == [marked]
+    mistaken(BROKEN[name], tmp_path)
 
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_nothing_is_said_without_it(name: str, tmp_path: Path) -> None:
-    assert findings(PRELUDE + dedent(HEALTHY[name]), tmp_path, "healthy") == []
+    quiet(HEALTHY[name], tmp_path)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from whygrad.source import files
 from whygrad.source.discarding import Useless, useless
 from whygrad.source.exhausting import Exhausted, exhausted
-from whygrad.source.scopes import calls
+from whygrad.source.scopes import calls, last_name, own
 from whygrad.trace import Site, Trace
 
 TWICE = 2
@@ -33,8 +34,11 @@ def _thrown_away(trace: Trace) -> Iterator[Useless]:
 def _called(trace: Trace, file: str, found: Useless) -> bool:
     """Nothing that torch does happens in the function, but something happens beside a line that calls it."""
     lines = {op.site.line for op in trace.graph.ops.values() if op.site is not None and op.site.file == file}
-    spans = calls(files.tree(file), found.function)
-    return any(first <= line <= last for first, last in spans for line in lines)
+    module = files.tree(file)
+    outside = own(module) if module is not None else ()
+    if any(isinstance(node, ast.Call) and last_name(node.func) == found.function for node in outside):
+        return True
+    return any(first <= line <= last for first, last in calls(module, found.function) for line in lines)
 
 
 def drained(trace: Trace) -> Iterator[Exhausted]:

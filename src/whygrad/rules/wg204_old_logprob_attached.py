@@ -78,8 +78,8 @@ def _finding(trace: Trace, leak: Leak) -> Finding:
         CODE,
         NAME,
         "error",
-        f"{who} {wording.verb(trace, leak.parameters, 'is', 'are')} trained against itself: the old log-probability "
-        "in the ratio keeps its gradient"
+        f"{who} {wording.verb(trace, leak.parameters, 'is trained against itself', 'are trained against themselves')}: "
+        "the old log-probability in the ratio keeps its gradient"
         if leak.optimizers
         else "backward fails: the old log-probability in the ratio keeps its graph, and an earlier backward freed it",
         leak.op.site,

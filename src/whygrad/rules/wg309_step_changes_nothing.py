@@ -42,6 +42,9 @@ from whygrad.trace import Optimizer, Step, Trace
 CODE = "WG309"
 NAME = "step-changes-nothing"
 OFTEN = 3
+LONG = 20
+PART = 0.25
+"""Of the run: many schedules reach zero in its last steps."""
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -51,6 +54,29 @@ def check(trace: Trace) -> Iterator[Finding]:
         ]
         if len(looked) >= OFTEN and not any(step.changed for step in looked):
             yield _finding(trace, optimizer, looked)
+        elif optimizer.stopped is not None and optimizer.steps - optimizer.stopped >= max(LONG, PART * optimizer.steps):
+            yield _ended(trace, optimizer, optimizer.stopped)
+
+
+def _ended(trace: Trace, optimizer: Optimizer, since: int) -> Finding:
+    who = wording.whom(trace, optimizer.parameters)
+    step = next((s for s in reversed(trace.steps) if s.optimizer == optimizer.id), None)
+    labels = [Label(optimizer.site, f"{optimizer.name} is built here")] if optimizer.site is not None else []
+    return Finding(
+        CODE,
+        NAME,
+        "error",
+        f"{who} {wording.verb(trace, optimizer.parameters, 'stops', 'stop')} learning at step {since} of "
+        f"{optimizer.steps}: the schedule has brought the learning rate to zero",
+        step.site if step is not None else None,
+        f"changes no value from step {since} on",
+        labels,
+        "the scheduler counts faster than the run: it is stepped more often than its length was meant for.",
+        f"learning rate 0 at every look from step {since} to {optimizer.steps}",
+        "give the scheduler the number of times that it is stepped, or step it less often",
+        parameters=trace.names(optimizer.parameters),
+        evidence={"since": since, "steps": optimizer.steps},
+    )
 
 
 def _finding(trace: Trace, optimizer: Optimizer, steps: list[Step]) -> Finding:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from whygrad.trace.consumption import by_hand, consumers, frozen, missing, trained
+from whygrad.trace.errors import predicted_by
 from whygrad.trace.graph import Kind, Op
 from whygrad.trace.ledger import Backward
 from whygrad.trace.losses import latest
@@ -65,6 +66,9 @@ def _lost_to_error(trace: Trace) -> frozenset[int]:
     if failed is None or failed.root is None:
         return frozenset()
     behind = trace.graph.depends(failed.root)
+    predicting = predicted_by(trace.graph, failed.root)
+    if predicting and not predicting & set(trace.holders):
+        return frozenset()  # The prediction is another network's; what the target is made of is rightly constant.
     wanted = {n for n in behind if trace.parameter(n).requires_grad} | (behind & frozen(trace))
     held = wanted & set(trace.holders)
     still = {n for n in held if trace.parameter(n).frozen_last}
@@ -114,6 +118,8 @@ def _dead_terms(trace: Trace, backward: Backward, lost: frozenset[int], explaine
     graph = trace.graph
     if not backward.deposits - backward.zeros <= graph.reach(backward.root):
         return  # Gradient went where the shadow graph does not: it is folded, so no term is judged.
+    if trace.raised is not None and trace.raised.code == "WG601" and trace.raised.backward == backward.id:
+        return  # All of it is dead, which is another matter.
     still = frozen(trace)
     idle = (o for o in trace.optimizers if o.steps and still.issuperset(o.parameters))
     held = frozenset(n for o in (*consumers(trace, backward), *idle) for n in o.parameters)

@@ -58,6 +58,12 @@ def bootstrapped(graph: Graph, roots: Iterable[int]) -> set[int]:
     return {summand.op for error in found for summand in error.target}
 
 
+def predicted_by(graph: Graph, root: int) -> frozenset[int]:
+    """Parameters behind what a loss compares with bootstrapped targets, whether or not it carries any gradient."""
+    found = (error for error in _find(graph, root, gradient=False) if error.bootstraps)
+    return frozenset(n for error in found for summand in error.prediction for n in graph.depends(summand.op))
+
+
 def _find(graph: Graph, root: int, *, gradient: bool = True) -> list[Error]:
     out: list[Error] = []
     for op in head(graph, root, gradient=gradient, stop=_likelihood):

@@ -75,6 +75,8 @@ class Optimizer:
     maximizes: bool = False
     rates: tuple[float, ...] = ()
     """Learning rates of its groups when it was last looked at."""
+    stopped: int | None = None
+    """The step from which on a schedule held its learning rates at zero, until the end."""
 
 
 @dataclass(slots=True)

@@ -82,7 +82,9 @@ def lagging(trace: Trace) -> list[Lagging]:
                 moving = follows and any(trace.parameter(n).shift >= MOVED for n in online)
                 if moving and tops(graph, summand.op, gradient=False):
                     copy = next((c for c in reversed(trace.copies) if c.into & still and c.order > started), None)
-                    out.setdefault(still, Lagging(backward, error, still, online, _last(graph, summand.op, still), copy))
+                    out.setdefault(
+                        still, Lagging(backward, error, still, online, _last(graph, summand.op, still), copy)
+                    )
     return list(out.values())
 
 

@@ -30,6 +30,7 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
             held.twice,
             held.maximizes,
             held.rates,
+            held.stopped,
         )
         for held in protocol.optimizers
     ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from whygrad.capture.torch import raising, threads
+from whygrad.capture.torch import raising, threads, transforms
 from whygrad.capture.torch.assembly import assemble, broken
 from whygrad.capture.torch.backwards import Backwards
 from whygrad.capture.torch.budget import SHARE, Budget
@@ -150,6 +150,7 @@ class Capture:
         self.windows += 1
         self.regions.patch(self._during)
         self.entrances.patch(self._during)
+        transforms.patch(self._during, self.recorder, self.guard, lambda: self.recording)
         threads.patch(self._during, self.mode, self.guard)
         self.gradients.forget()
         self.gradients.patch(self._during)

@@ -51,6 +51,8 @@ class Held:
     next_look: int = 0
     next_sample: int = 0
     """The step at which the telemetry wants to be asked again."""
+    stopped: int | None = None
+    """The step from which on every look found that a schedule had brought the learning rates to zero."""
 
 
 class Protocol:
@@ -188,6 +190,10 @@ class Protocol:
         if len(held.parameters) > known:
             self.on_growth(frame)
         self._look(held)
+        if not all(map(_ended, optimizer.param_groups)):
+            held.stopped = None
+        elif held.stopped is None:
+            held.stopped = held.steps
         self.on_look(self.updates)
         self.before_step(held, closure, frame)
         self._sample(optimizer, closure, frame)
@@ -267,3 +273,8 @@ class Protocol:
         )
         remember(self.steps, step)
         return step
+
+
+def _ended(group: dict[str, Any]) -> bool:
+    """Whether a scheduler (it notes the first rate) has set the rate to zero; a rate on a device is not waited for."""
+    return "initial_lr" in group and type(group.get("lr")) in (int, float) and group["lr"] == 0

@@ -1,0 +1,71 @@
+"""`torch.func.vmap`: what happens inside is one operation for us, from everything that went in to what came out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+import torch
+import torch._functorch.apis as functorch
+from torch.utils._pytree import tree_leaves
+
+from whygrad.capture.torch.guard import Guard
+from whygrad.capture.torch.parameters import shape
+from whygrad.capture.torch.patches import Patches
+from whygrad.capture.torch.recording import Recorder
+from whygrad.trace import Kind
+
+Tensor = torch.Tensor
+
+
+def patch(patches: Patches, recorder: Recorder, guard: Guard, recording: Callable[[], bool]) -> None:
+    """Inside a transform tensors are stand-ins that the shadow graph does not know."""
+    original = getattr(functorch, "vmap_impl", None)
+    if original is None:
+        return
+
+    def vmap_impl(function: Any, *args: Any, **kwargs: Any) -> Any:
+        inside = torch._C._are_functorch_transforms_active()
+        out = original(function, *args, **kwargs)
+        if recording() and not inside:
+            frame = sys._getframe(1)
+            guard(lambda: _mapped(recorder, [function, args, kwargs], out, frame), "vmap")
+        return out
+
+    patches.set(functorch, "vmap_impl", vmap_impl)
+
+
+def _mapped(recorder: Recorder, given: list[Any], out: Any, frame: FrameType) -> None:
+    operands = [t for value in tree_leaves(given) for t in _tensors(value)]
+    inputs = tuple((recorder.node_of(t), t.requires_grad, False) for t in operands)
+    name = "vmap" if any(node.parameter is not None for node, _, _ in inputs) else "mapped"  # Of weights: a network.
+    for tensor in tree_leaves(out):
+        if isinstance(tensor, Tensor):
+            node = recorder.shadow.new(Kind.COMPUTE, name)
+            node.inputs = inputs
+            node.floating, node.requires_grad = tensor.is_floating_point(), tensor.requires_grad
+            node.shape, node.dtype = shape(tensor), tensor.dtype
+            if not tensor.requires_grad and not torch.is_grad_enabled():
+                node.region = recorder.regions.current()
+            recorder.place(node, frame)
+            recorder.shadow.put(tensor, node)
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    """A tensor, or those that a function brings along: of its module, and of the variables around it."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, torch.nn.Module):
+        yield from value.parameters()
+    elif callable(value):
+        yield from _tensors(getattr(value, "__self__", None))
+        for cell in getattr(value, "__closure__", None) or ():
+            try:
+                brought = cell.cell_contents
+            except ValueError:  # Not bound yet.
+                continue
+            for found in tree_leaves(brought):
+                if isinstance(found, (Tensor, torch.nn.Module)):
+                    yield from _tensors(found)

@@ -1,0 +1,220 @@
+"""Small training loops about the order of an update and what lives through it: broken ones and their healthy twins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from test_small_scripts import LOOP, mistaken, quiet
+
+LAZY = """
+q_net = nn.Linear(4, 2)
+target_net = copy.deepcopy(q_net).requires_grad_(False)
+optimizer = torch.optim.Adam(q_net.parameters())
+
+def follow():
+    {walk}(lambda t, p: t.data.lerp_(p.data, 0.05), target_net.parameters(), q_net.parameters()){end}  # WG208
+
+for _ in range(6):
+    target = torch.randn(8) + 0.9 * target_net(torch.randn(8, 4)).max(1).values
+    loss = F.mse_loss(q_net(torch.randn(8, 4))[:, 0], target)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    follow()
+"""
+PART = """
+body, policy, model = nn.Linear(4, 8), nn.Linear(8, 2), nn.Linear(8, 4)
+everything = nn.ModuleList([body, policy, model])
+optimizer = torch.optim.Adam(everything.parameters())
+for _ in range(6):
+    obs, following = torch.randn(8, 4), torch.randn(8, 4)
+    {early}
+    (-F.log_softmax(policy(body(obs)), -1)[:, 0] * torch.randn(8)).mean().backward()
+    {late}  # WG303
+    F.mse_loss(model(body(obs)), following).backward()
+    optimizer.step()
+"""
+CLAMP = """
+net = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+def limit():
+    for p in net.parameters():
+        if p.grad is not None:
+            p.grad.data.clamp_(-0.1, 0.1)  # WG304
+
+for _ in range(6):
+    loss = F.mse_loss(net(torch.randn(8, 4)), torch.randn(8, 2))
+    {before}
+    optimizer.zero_grad()
+    loss.backward()
+    {after}
+    optimizer.step()
+"""
+SCHEDULE = """
+net = nn.Linear(4, 2)
+optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters={length})
+for _ in range(60):
+    loss = F.mse_loss(net(torch.randn(8, 4)), torch.randn(8, 2))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()  # WG309
+    schedule.step()
+"""
+ADOPTED = """
+class Learner:
+    def __init__(self):
+        self.actor = nn.Linear(4, 1)
+        self.optimizer = torch.optim.Adam(self.actor.parameters())
+
+    def adopt(self, champion):
+        {how}  # WG110
+
+learner, critic = Learner(), nn.Linear(5, 1)
+critic_optimizer = torch.optim.Adam(critic.parameters())
+learner.adopt(nn.Linear(4, 1))
+for _ in range(6):
+    obs = torch.randn(8, 4)
+    fit = F.mse_loss(critic(torch.randn(8, 5)), torch.randn(8, 1))
+    critic_optimizer.zero_grad()
+    fit.backward()
+    critic_optimizer.step()
+    loss = -critic(torch.cat([obs, learner.actor(obs)], 1)).mean()
+    learner.optimizer.zero_grad()
+    loss.backward()
+    learner.optimizer.step()
+"""
+REFERENCE = """
+base = nn.Linear(4, 3)
+warm_up = torch.optim.Adam(base.parameters())
+for _ in range(6):
+    loss = F.cross_entropy(base(torch.randn(8, 4)), torch.randint(0, 3, (8,)))
+    warm_up.zero_grad()
+    loss.backward()
+    warm_up.step()
+policy = {policy}
+reference = base  # WG307
+optimizer = torch.optim.Adam(policy.parameters())
+for _ in range(6):
+    obs = torch.randn(8, 4)
+    now, ref = F.log_softmax(policy(obs), -1), F.log_softmax(reference(obs), -1).detach()
+    loss = -(now[:, 0] * torch.randn(8)).mean() + 0.1 * (now.exp() * (now - ref)).sum(-1).mean()
+"""
+MICRO = """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(6):
+    obs, target = torch.randn(20, 4), torch.randn(20, 1)
+    optimizer.zero_grad()
+    for rows in torch.arange(20).split([16, 4]):
+        loss = F.mse_loss(net(obs[rows]), target[rows])
+        (loss * (len(rows) / 20)).backward()
+    optimizer.step()
+"""
+JUDGE = """
+judge = nn.Linear(4, 1)
+optimizer = torch.optim.Adam(judge.parameters())
+for _ in range(6):
+    score = {squash}(judge(torch.randn(8, 4))).squeeze(1)
+    loss = F.binary_cross_entropy_with_logits(score, torch.ones(8))  # WG403
+"""
+UNROLLED = """
+policy, model = nn.Linear(1, 1), nn.Linear(2, 1).requires_grad_(False)
+high = torch.tensor({high})
+optimizer = torch.optim.Adam(policy.parameters())
+for _ in range(6):
+    state, loss = torch.rand(8, 1) + 20.0, 0.0
+    for _ in range(4):
+        moved = state + 3.0 + model(torch.cat([state / 20, policy(state / 20)], 1))
+        state = torch.minimum(moved, high)  # WG405
+        loss = loss + (state - 21.0).square().mean()
+"""
+MAPPED = """
+nets = [nn.Linear(4, 1) for _ in range(3)]
+stacked, _ = torch.func.stack_module_state(nets)
+weights = {{name: value.detach().requires_grad_() for name, value in stacked.items()}}
+shift = torch.zeros((), requires_grad=True)
+optimizer = torch.optim.Adam([*weights.values(), shift])
+
+{decorator}
+def predict(obs):
+    return torch.vmap(lambda w, x: torch.func.functional_call(nets[0], w, (x,)))(weights, obs)
+
+for _ in range(6):
+    loss = F.mse_loss(predict(torch.randn(3, 8, 4)) + shift, torch.randn(3, 8, 1))
+"""
+SPREAD = """
+policy = nn.Linear(4, 3)
+optimizer = torch.optim.Adam(policy.parameters())
+for update in range(12):
+    rows = 1 if update == 8 else 8
+    obs, advantage = torch.randn(rows, 4), torch.randn(rows)
+    advantage = (advantage - advantage.mean()) / {spread}  # WG505
+    loss = -(F.log_softmax(policy(obs), -1)[:, 0] * advantage).mean()
+"""
+CARRIED = """
+cell, head = nn.GRUCell(3, 8), nn.Linear(8, 2)
+optimizer = torch.optim.Adam([*cell.parameters(), *head.parameters()], lr=0.05)
+hidden = torch.zeros(6, 8)
+for _ in range(4):
+    first, seen, taken, old = hidden, [], [], []
+    with torch.no_grad():
+        for _ in range(5):
+            seen.append(torch.randn(6, 3))
+            hidden = cell(seen[-1], hidden)
+            dist = Categorical(logits=head(hidden))
+            taken.append(dist.sample())
+            old.append(dist.log_prob(taken[-1]))
+    advantage = torch.randn(5, 6)
+    for _ in range(2):
+        state, new = {start}, []
+        for obs, action in zip(seen, taken):
+            state = cell(obs, state)
+            new.append(Categorical(logits=head(state)).log_prob(action))
+        ratio = torch.exp(torch.stack(new) - torch.stack(old))  # WG310
+        loss = -torch.min(ratio * advantage, ratio.clamp(0.8, 1.2) * advantage).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+
+BROKEN = {
+    "a map that nobody runs over": LAZY.format(walk="map", end=""),
+    "one loss clears what another left": PART.format(early="pass", late="everything.zero_grad()"),
+    "clamped by hand before backward": CLAMP.format(before="limit()", after=""),
+    "the schedule ends early": SCHEDULE.format(length=10),
+    "an attribute gets a copy": ADOPTED.format(how="self.actor = copy.deepcopy(champion)"),
+    "the reference is the policy": REFERENCE.format(policy="base") + LOOP,
+    "a sigmoid before logits": JUDGE.format(squash="torch.sigmoid") + LOOP,
+    "every step of a model is limited": UNROLLED.format(high=1.0) + LOOP,
+    "a mapped network under no_grad": MAPPED.format(decorator="@torch.no_grad()  # WG104") + LOOP,
+    "the spread of one sample": SPREAD.format(spread="(advantage.std() + 1e-8)") + LOOP,
+    "the state is not carried over": CARRIED.format(start="torch.zeros(6, 8)"),
+}
+HEALTHY = {
+    "a map that a list runs over": LAZY.format(walk="list(map", end=")"),
+    "cleared once": PART.format(early="everything.zero_grad()", late="pass"),
+    "clamped by hand after backward": CLAMP.format(before="", after="limit()"),
+    "the schedule ends with the run": SCHEDULE.format(length=60),
+    "values are loaded": ADOPTED.format(how="self.actor.load_state_dict(champion.state_dict())"),
+    "the reference was trained before": REFERENCE.format(policy="copy.deepcopy(base)") + LOOP,
+    "micro-batches with weights that sum to one": MICRO,
+    "logits as they are": JUDGE.format(squash="torch.Tensor.clone") + LOOP,
+    "limits that leave room": UNROLLED.format(high=40.0) + LOOP,
+    "a mapped network": MAPPED.format(decorator="") + LOOP,
+    "the spread of all but one": SPREAD.format(spread="(advantage.std(correction=0) + 1e-8)") + LOOP,
+    "the state is carried over": CARRIED.format(start="first"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_the_mistake_is_named_on_its_line(name: str, tmp_path: Path) -> None:
+    mistaken(BROKEN[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_nothing_is_said_without_it(name: str, tmp_path: Path) -> None:
+    quiet(HEALTHY[name], tmp_path)
