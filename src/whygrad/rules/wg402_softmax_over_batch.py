@@ -93,7 +93,8 @@ def _over_the_batch(trace: Trace, op: Op) -> bool:
     if source is None or not 2 <= len(source.shape) <= rank or min(source.shape) < 2:
         return False
     made = behind_shaping(trace.graph, source.id)
-    return made is not None and layer(trace.graph, made) and made.name == "linear" and made.shape == source.shape
+    rows = made is not None and made.shape[:-1] == source.shape[:-1]  # A part of the columns may be split off.
+    return made is not None and rows and layer(trace.graph, made) and made.name == "linear"
 
 
 def _finding(trace: Trace, op: Op, user: Op | None = None) -> Finding:

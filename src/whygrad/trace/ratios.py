@@ -140,8 +140,10 @@ def same_weights(trace: Trace, ratio: Ratio) -> bool | None:
     """Whether both sides come from one network with the same weights; None if that cannot be told."""
     graph = trace.graph
     trained = {n for n in graph.reach(ratio.new) if trace.parameter(n).consumed}
+    if not trained:
+        return None  # Moved by hand, whenever that is.
     behind = graph.made_from(ratio.old)
-    own = bool(trained) and trained <= behind
+    own = trained <= behind
     start = _acted(graph, ratio.old, trained) if own else _refreshed(trace, ratio.old, behind, trained)
     if start is None:
         return None
