@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import os
+import platform
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -42,6 +44,7 @@ class Session:
         self._summary = Summary()
         self._outlets = Outlets([])
         self._report: Report | None = None
+        self._begun: float | None = None
 
     def start(self) -> Session:
         """Begin to watch this process. Child processes are left alone."""
@@ -60,6 +63,7 @@ class Session:
         share = self.config.budget / 100.0
         self.capture = Capture(Options(self.config.updates, self.config.trace, share, self._sampled))
         self.capture.start()
+        self._begun = time.perf_counter()
         return self
 
     def _sampled(self, record: Record) -> None:
@@ -84,6 +88,8 @@ class Session:
         report.whygrad = __version__
         torch = sys.modules.get("torch")
         report.framework = f"torch {torch.__version__}" if torch is not None else ""
+        report.python = platform.python_version()
+        report.seconds = time.perf_counter() - self._begun if self._begun is not None else 0.0
         report.verdict = _verdict(trace, self.capture is not None)
         report.telemetry = self._telemetry()
         return report

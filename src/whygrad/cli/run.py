@@ -116,6 +116,7 @@ def main(options: argparse.Namespace) -> int:
     if report is None:
         return outcome.status
     report.script, report.script_exit_code = script.shown, outcome.status
+    report.arguments = list(script.arguments)
     relative(report, base)
     _keep(report, last, target, voice)
     if report.loud or not options.quiet:

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from whygrad.finding import Finding
+from whygrad.report.chains import Chain
+from whygrad.report.listing import Listing
+from whygrad.report.rounds import Round
 from whygrad.telemetry.summary import Summary
 from whygrad.trace import Site
 
@@ -64,6 +67,8 @@ class MatrixRow:
     cells: dict[str, MatrixCell] = field(default_factory=dict)
     cosines: dict[str, dict[str, float]] = field(default_factory=dict)
     """By module and other term: 1 pulls the same way, -1 against it."""
+    not_reached: dict[str, str] = field(default_factory=dict)
+    """Modules that the term is computed from and gives no gradient, and why."""
 
 
 class UnhealthyError(AssertionError):
@@ -93,6 +98,15 @@ class Report:
 
     telemetry: Summary | None = None
     """What sampled updates say about gradients; nothing when none was sampled."""
+    arguments: list[str] = field(default_factory=list)
+    python: str = ""
+    seconds: float = 0.0
+    """From the start of the watching to its end."""
+    traced_updates: int = 0
+    chains: list[Chain] = field(default_factory=list)
+    rounds: list[Round] = field(default_factory=list)
+    listings: dict[str, Listing] = field(default_factory=dict)
+    """Files that took part, with what happened on their lines."""
 
     def __bool__(self) -> bool:
         return not self.loud

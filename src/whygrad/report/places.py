@@ -17,6 +17,13 @@ def relative(report: Report, base: str) -> None:
         finding.labels = [Label(_site(label.site, base) or label.site, label.text) for label in finding.labels]
     for row in report.losses:
         row.site = _site(row.site, base)
+    for line in report.matrix:
+        line.site = _site(line.site, base)
+    for chain in report.chains:
+        chain.stops = [dataclasses.replace(stop, site=_site(stop.site, base)) for stop in chain.stops]
+    for found in report.rounds:
+        found.events = [dataclasses.replace(event, site=_site(event.site, base)) for event in found.events]
+    report.listings = {_name(file, base): listing for file, listing in report.listings.items()}
     report.source = {_name(file, base): rows for file, rows in report.source.items()}
 
 
