@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from building import Building, no_grad, site
 from torch import nn
 from torch.nn import functional as F
 
 import whygrad
+from building import Building, no_grad, site
 from whygrad.finding import Finding
 from whygrad.report.build import build
 from whygrad.report.chaining import LONGEST
@@ -43,7 +43,7 @@ def test_gradient_that_arrives_shows_every_operation_on_its_way() -> None:
     found = chain(build(b.trace, []), "net.weight")
     assert [s.name for s in found.stops] == ["net.weight", "linear", "relu", "mean"]
     assert found.gets_to == 0
-    assert [s.role for s in found.stops][0] == "parameter"
+    assert next(s.role for s in found.stops) == "parameter"
     assert [s.role for s in found.stops][-1] == "loss"
 
 

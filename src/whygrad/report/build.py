@@ -65,6 +65,7 @@ def _parameters(trace: Trace) -> list[ParameterRow]:
                 consumed,
                 parameter.changed,
                 parameter.module,
+                [o.name for o in holders],
             )
         )
     return rows

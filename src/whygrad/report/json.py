@@ -42,6 +42,7 @@ def to_dict(report: Report) -> dict[str, Any]:
                 "consumed_by": p.consumed_by,
                 "changed": p.changed,
                 "module": p.module,
+                "held_by": p.held_by,
             }
             for p in report.parameters
         ],

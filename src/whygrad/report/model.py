@@ -27,6 +27,8 @@ class ParameterRow:
     consumed_by: list[str]
     changed: bool
     module: str = ""
+    held_by: list[str] = field(default_factory=list)
+    """Optimizers that hold it, whether they found a gradient or not."""
 
 
 @dataclass(slots=True)

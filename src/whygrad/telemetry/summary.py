@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from whygrad.telemetry.histogram import Histogram
+from whygrad.telemetry.phases import Phase, Phases
 from whygrad.telemetry.record import Gradient, Record, finite
 from whygrad.telemetry.series import Series
 
@@ -108,6 +109,7 @@ class Summary:
     activations: dict[str, Series] = field(default_factory=dict)
     """Shares of dead units and idle values by layer, in traced updates."""
     notes: list[str] = field(default_factory=list)
+    phases: Phases = field(default_factory=Phases)
 
     @property
     def clip_rate(self) -> float | None:
@@ -133,6 +135,7 @@ class Summary:
                 course.noise.add(record.update, sample.noise)
             course.rate = sample.rate if sample.rate is not None else course.rate
         self._series(record)
+        self.phases.add(record)
         self.notes += [note for note in record.notes if note not in self.notes]
 
     def _series(self, record: Record) -> None:
@@ -178,6 +181,7 @@ class Summary:
             "terms": {name: series.shown() for name, series in self.terms.items()},
             "activations": {name: series.shown() for name, series in self.activations.items()},
             "notes": self.notes,
+            "phases": [phase.to_json() for phase in self.phases.found],
         }
 
     @classmethod
@@ -202,6 +206,7 @@ class Summary:
         summary.terms = {name: _series(points) for name, points in data.get("terms", {}).items()}
         summary.activations = {name: _series(points) for name, points in data.get("activations", {}).items()}
         summary.notes = list(data["notes"])
+        summary.phases = Phases([Phase.from_json(phase) for phase in data.get("phases", [])])
         return summary
 
 

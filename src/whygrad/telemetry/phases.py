@@ -1,0 +1,128 @@
+"""The run in a few stretches: what each layer's gradient was like early, later and at the end."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from whygrad.telemetry.histogram import Histogram
+from whygrad.telemetry.record import Gradient, Record
+
+MOST = 12
+
+
+@dataclass(slots=True)
+class Level:
+    """One kind of gradient (raw or clipped) of one layer over a stretch."""
+
+    samples: int = 0
+    mean: float = 0.0
+    """Mean of the root mean square of its values."""
+    largest: float = 0.0
+    zeros: float = 0.0
+
+    def add(self, gradient: Gradient) -> None:
+        if math.isfinite(gradient.norm):
+            rms = gradient.norm / math.sqrt(max(gradient.size, 1))
+            self.merge(Level(1, rms, gradient.largest, gradient.zeros))
+
+    def merge(self, other: Level) -> None:
+        self.samples += other.samples
+        part = other.samples / max(self.samples, 1)
+        self.mean += (other.mean - self.mean) * part
+        self.zeros += (other.zeros - self.zeros) * part
+        self.largest = max(self.largest, other.largest)
+
+
+@dataclass(slots=True)
+class Phase:
+    """Raw and clipped side by side, by layer and, as histograms, by module."""
+
+    first: int
+    last: int
+    layers: dict[str, tuple[Level, Level]] = field(default_factory=dict)
+    modules: dict[str, tuple[Histogram, Histogram]] = field(default_factory=dict)
+    optimizers: set[str] = field(default_factory=set)
+
+    def add(self, record: Record) -> None:
+        self.last = max(self.last, record.update)
+        self.optimizers.add(record.optimizer)
+        for layer in record.layers():
+            levels = self.layers.setdefault(layer.name, (Level(), Level()))
+            for level, gradient in zip(levels, (layer.raw, layer.clipped), strict=True):
+                if gradient is not None:
+                    level.add(gradient)
+        for parameter in record.parameters:
+            both = self.modules.setdefault(parameter.module, (Histogram(), Histogram()))
+            for histogram, gradient in zip(both, (parameter.raw, parameter.clipped), strict=True):
+                if gradient is not None:
+                    histogram.merge(gradient.histogram)
+
+    def merge(self, later: Phase) -> None:
+        self.last = later.last
+        self.optimizers |= later.optimizers
+        for name, levels in later.layers.items():
+            for mine, other in zip(self.layers.setdefault(name, (Level(), Level())), levels, strict=True):
+                mine.merge(other)
+        for name, both in later.modules.items():
+            for own, added in zip(self.modules.setdefault(name, (Histogram(), Histogram())), both, strict=True):
+                own.merge(added)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "first": self.first,
+            "last": self.last,
+            "layers": {name: [_numbers(level) for level in levels] for name, levels in self.layers.items()},
+            "modules": {name: [h.to_json() for h in both] for name, both in self.modules.items()},
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Phase:
+        layers = {name: (_level(raw), _level(clipped)) for name, (raw, clipped) in data["layers"].items()}
+        modules = {
+            name: (Histogram.from_json(raw), Histogram.from_json(clipped))
+            for name, (raw, clipped) in data["modules"].items()
+        }
+        return cls(int(data["first"]), int(data["last"]), layers, modules)
+
+
+def _numbers(level: Level) -> list[float] | None:
+    return [level.samples, level.mean, level.largest, level.zeros] if level.samples else None
+
+
+def _level(numbers: list[float] | None) -> Level:
+    if numbers is None:
+        return Level()
+    samples, mean, largest, zeros = numbers
+    return Level(int(samples), float(mean), float(largest), float(zeros))
+
+
+@dataclass(slots=True)
+class Phases:
+    """A phase begins when an optimizer comes again; where there are too many, two become one."""
+
+    found: list[Phase] = field(default_factory=list)
+    stride: int = 1
+    """Turns of all optimizers that make a phase."""
+    _turns: int = 0
+
+    def add(self, record: Record) -> None:
+        current = self.found[-1] if self.found else None
+        if current is None or record.optimizer in current.optimizers:
+            if current is not None and self._turns < self.stride:
+                self._turns += 1
+                current.optimizers.clear()
+            else:
+                current = self._next(record.update)
+        current.add(record)
+
+    def _next(self, update: int) -> Phase:
+        if len(self.found) >= MOST:
+            for early, late in zip(self.found[::2], self.found[1::2], strict=True):
+                early.merge(late)
+            del self.found[1::2]
+            self.stride *= 2
+        self.found.append(Phase(update, update))
+        self._turns = 1
+        return self.found[-1]
