@@ -143,7 +143,7 @@ def _site(data: Any) -> Site | None:
 
 
 def dumps(report: Report) -> str:
-    return json.dumps(to_dict(report), indent=1, default=str) + "\n"
+    return json.dumps(to_dict(report), separators=(",", ":"), default=str) + "\n"
 
 
 def load(file: Path) -> Report:

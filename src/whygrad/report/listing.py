@@ -50,7 +50,7 @@ def _around(marks: dict[int, dict[str, str]], last: int) -> list[int]:
 
 def _marks(trace: Trace, findings: list[Finding]) -> Iterator[tuple[Site, str, str]]:
     for finding in findings:
-        if finding.site is not None and not finding.suppressed:
+        if finding.site is not None and finding.loud:
             yield finding.site, "finding", f"{finding.code} {finding.message}"
     for backward in trace.backwards:
         reached = plural(len(backward.deposits), "parameter")

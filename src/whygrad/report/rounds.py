@@ -150,7 +150,7 @@ class _Reading:
         return tuple(o.name for o in self._trace.optimizers if o.steps and set(o.parameters) & set(numbers))
 
     def _backward(self, one: Backward) -> Event:
-        text = f"{one.name}.backward()" if one.how == "backward" else _text(one.site, "autograd.grad")
+        text = _text(one.site, f"{one.name}.backward()" if one.how == "backward" else "autograd.grad")
         if one.how != "backward":
             return Event("backward", text, one.site, ())
         reached = len(one.deposits)

@@ -25,15 +25,15 @@ def suppression(finding: Finding) -> str:
     return f"# whygrad: ignore[{finding.code}] -- reason"
 
 
-def verdict(report: Report) -> str:
-    """One sentence on the whole run."""
-    return counted(report) if report.loud else report.verdict or healthy(report)
-
-
 def counted(report: Report) -> str:
+    return f"{causes(report)}. {foremost(report)}"
+
+
+def foremost(report: Report) -> str:
+    """The most important finding in a line."""
     first = report.loud[0]
     place = f" at {short(first.site)}" if first.site is not None else ""
-    return f"{causes(report)}. {first.code}{place}: {first.message}"
+    return f"{first.code}{place}: {first.message}"
 
 
 def causes(report: Report) -> str:
@@ -43,13 +43,17 @@ def causes(report: Report) -> str:
 
 
 def healthy(report: Report) -> str:
+    return f"healthy. {watched(report)}"
+
+
+def watched(report: Report) -> str:
     trained = sum(1 for p in report.parameters if p.consumed_by)
     notes = sum(f.severity == "note" and not f.suppressed for f in report.findings)
     silenced = sum(f.suppressed for f in report.findings)
     extra = f" {notes} harmless {'note' if notes == 1 else 'notes'}." if notes else ""
     extra += f" {silenced} suppressed." if silenced else ""
     held = len(report.parameters)
-    return f"healthy. {plural(report.updates, 'update')} watched, {trained} of {held} parameters trained.{extra}"
+    return f"{plural(report.updates, 'update')} watched, {trained} of {held} parameters trained.{extra}"
 
 
 def short(site: Site) -> str:

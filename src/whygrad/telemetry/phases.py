@@ -9,7 +9,7 @@ from typing import Any
 from whygrad.telemetry.histogram import Histogram
 from whygrad.telemetry.record import Gradient, Record
 
-MOST = 12
+MOST = 8
 
 
 @dataclass(slots=True)
@@ -88,7 +88,8 @@ class Phase:
 
 
 def _numbers(level: Level) -> list[float] | None:
-    return [level.samples, level.mean, level.largest, level.zeros] if level.samples else None
+    shown = [float(f"{value:.6g}") for value in (level.mean, level.largest, level.zeros)]
+    return [level.samples, *shown] if level.samples else None
 
 
 def _level(numbers: list[float] | None) -> Level:

@@ -1,0 +1,87 @@
+"""How a loss term and a module stand to each other, in one word, with the finding that says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whygrad.finding import Finding
+from whygrad.report.model import MatrixCell, Report
+from whygrad.report.table import detail
+
+WORDS = {
+    "consumed": "trained: a step uses this gradient",
+    "leaking": "leaking: this gradient should not arrive",
+    "missing": "missing: gradient should arrive and does not",
+    "discarded": "discarded: cleared before any step",
+    "unused": "used by no step",
+    "constant": "computed from it, a constant on purpose",
+    "nothing": "not computed from it",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One field of the matrix."""
+
+    state: str
+    cell: MatrixCell | None = None
+    reason: str = ""
+    codes: tuple[str, ...] = ()
+
+    @property
+    def said(self) -> str:
+        return detail(self.cell) if self.cell is not None else self.reason
+
+
+def columns(report: Report) -> list[str]:
+    """Modules, those that are trained first."""
+    out = dict.fromkeys(module for row in report.matrix for module in row.cells)
+    out |= dict.fromkeys(module for row in report.matrix for module in row.not_reached)
+    return list(out)
+
+
+def standings(report: Report) -> dict[tuple[int, str], Standing]:
+    concerned = {m: [f for f in report.loud if _concerns(f, m, report)] for m in columns(report)}
+    return {
+        (index, module): _standing(report, index, module, findings)
+        for index in range(len(report.matrix))
+        for module, findings in concerned.items()
+    }
+
+
+def _standing(report: Report, index: int, module: str, findings: list[Finding]) -> Standing:
+    row = report.matrix[index]
+    cell = row.cells.get(module)
+    named = {stop.code for c in report.chains if (c.row, c.module) == (index, module) for stop in c.stops if stop.role}
+    if cell is not None:
+        leaks = [f for f in findings if f.code.startswith("WG2") and f.evidence.get("loss") == row.loss]
+        here = [f for f in leaks if f.code in named or not _shown(report, f)]
+        if here:
+            return Standing("leaking", cell, codes=_codes(here))
+        state = "consumed" if cell.consumed_by else "discarded" if cell.discarded_by else "unused"
+        return Standing(state, cell)
+    cuts = [f for f in findings if f.code in named and not f.code.startswith("WG2")]
+    if cuts:
+        return Standing("missing", None, cuts[0].here or cuts[0].message, _codes(cuts))
+    if module in row.not_reached:
+        return Standing("constant", None, row.not_reached[module])
+    return Standing("nothing", None, WORDS["nothing"])
+
+
+def _codes(findings: list[Finding]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f.code for f in findings))
+
+
+def _shown(report: Report, finding: Finding) -> bool:
+    """Whether some path runs through the place that the finding names."""
+    return any(stop.code == finding.code for chain in report.chains for stop in chain.stops)
+
+
+def _concerns(finding: Finding, module: str, report: Report) -> bool:
+    return any(owner(name, columns(report)) == module for name in finding.parameters)
+
+
+def owner(parameter: str, modules: list[str]) -> str:
+    """The innermost of these modules that a parameter belongs to."""
+    found = [m for m in modules if parameter == m or parameter.startswith((f"{m}.", f"{m}["))]
+    return max(found, key=len, default="")
