@@ -50,14 +50,14 @@ def octaves(histogram: Histogram) -> dict[int, int]:
     return out
 
 
-def histogram(counts: dict[int, int], low: int, high: int, most: float, cls: str) -> Markup:
-    """An outline of shares between two powers of two."""
+def outline(counts: dict[int, int], low: int, high: int, most: float) -> str:
+    """The shares between two powers of two as the path of an area; nothing for no counts."""
     total = sum(counts.values())
     if not total:
-        return Markup(f'<path class="{cls}" d=""/>')
+        return ""
     step = WIDE / (high - low + 1)
     steps = []
     for index, power in enumerate(range(low, high + 1)):
         level = 60 - round(counts.get(power, 0) / total / most * 58, 1)
         steps.append(f"V{level:g}H{round((index + 1) * step, 1):g}")
-    return Markup(f'<path class="{cls}" d="M0 60{"".join(steps)}V60Z"/>')
+    return f"M0 60{''.join(steps)}V60Z"

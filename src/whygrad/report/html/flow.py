@@ -3,43 +3,48 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from whygrad.report.flow import Bar, Layer, layers
-from whygrad.report.html.drawing import framed, histogram, octaves, sparkline
+from whygrad.report.html.drawing import framed, octaves, outline, sparkline
 from whygrad.report.html.markup import Markup, data, el, joined
 from whygrad.report.model import Report
 from whygrad.report.numbers import number, percent
 from whygrad.telemetry.histogram import Histogram
-from whygrad.telemetry.phases import Level
+from whygrad.telemetry.phases import Level, Phase
 from whygrad.telemetry.series import Series
 from whygrad.telemetry.summary import Summary
 
 MOST_MULTIPLES = 48
+MOST_ROWS = 80
+"""Layers; of a deeper network neighbours are taken together."""
 LEAST = 1e-12
 
 
 def flow(report: Report) -> Markup:
     summary = report.telemetry
-    found = layers(summary) if summary is not None else []
-    if summary is None or not found:
+    each = layers(summary) if summary is not None else []
+    if summary is None or not each:
         body: list[Markup] = [
             el("p", "No gradients were sampled in this run, so there is nothing to draw.", cls="calm")
         ]
         return el("section", el("h2", "Gradient flow"), body, id="flow")
-    scale = Scale(found, summary)
+    scale = Scale(each, summary)
+    groups = _groups([layer.name for layer in each])
     rate = summary.clip_rate
     clips = f"; {percent(rate)} of them clipped" if rate is not None else ""
-    said = f"{summary.samples} sampled updates{clips}. Layers from the first to the last."
+    said = f"{summary.samples} sampled updates{clips}. Layers from the first to the last"
+    said += f", {len(groups[0])} neighbours in a row." if len(groups) < len(each) else "."
     return el(
         "section",
         el("h2", "Gradient flow"),
         el("p", said, cls="calm"),
         _slider(summary),
-        _bars(found, scale),
+        _bars(_together(each, groups), scale),
         _histograms(summary),
         _over_time(summary),
-        data("flow-data", _phases(summary, scale)),
+        data("flow-data", _phases(summary, scale, groups)),
         id="flow",
     )
 
@@ -59,6 +64,33 @@ class Scale:
         if value <= LEAST:
             return 0.0
         return round(max(0.0, (math.log10(value) - self.low) / (self.high - self.low)) * 100, 1)
+
+
+def _groups(names: list[str]) -> list[list[str]]:
+    size = math.ceil(len(names) / MOST_ROWS)
+    return [names[start : start + size] for start in range(0, len(names), size)]
+
+
+def _together(each: list[Layer], groups: list[list[str]]) -> list[Layer]:
+    if len(groups) == len(each):
+        return each
+    named = {layer.name: layer for layer in each}
+    out = []
+    for group in groups:
+        members = [named[name] for name in group]
+        title = f"{group[0]} … {group[-1]}" if len(group) > 1 else group[0]
+        raw, clipped = _merged([m.raw for m in members]), _merged([m.clipped for m in members])
+        out.append(Layer(title, Bar(*raw) if raw else None, Bar(*clipped) if clipped else None))
+    return out
+
+
+def _merged(bars: Iterable[Bar | Level | None]) -> tuple[float, float, float] | None:
+    """Root mean square, largest value and share of zeros of several layers."""
+    seen = [bar for bar in bars if bar is not None]
+    if not seen:
+        return None
+    mean = math.sqrt(sum(bar.mean**2 for bar in seen) / len(seen))
+    return mean, max(bar.largest for bar in seen), sum(bar.zeros for bar in seen) / len(seen)
 
 
 def _slider(summary: Summary) -> Markup | None:
@@ -128,7 +160,8 @@ def _histograms(summary: Summary) -> Markup:
     for index, (name, both) in enumerate(_modules(summary).items()):
         low, high, most = _frame(summary, name, both)
         drawn = joined(
-            histogram(octaves(h), low, high, most, cls) for h, cls in zip(both, ("raw", "clipped"), strict=True)
+            Markup(f'<path class="{cls}" d="{outline(octaves(h), low, high, most)}"/>')
+            for h, cls in zip(both, ("raw", "clipped"), strict=True)
         )
         zeros = both[0] if both[0].total else both[1]
         share = percent(zeros.zeros / zeros.total if zeros.total else None)
@@ -173,26 +206,26 @@ def _series(points: list[tuple[int, float]]) -> list[Markup]:
     return [el("td", framed(sparkline(points), "spark")), el("td", latest, cls="number")]
 
 
-def _phases(summary: Summary, scale: Scale) -> list[dict[str, Any]]:
-    names = [layer.name for layer in layers(summary)]
+def _phases(summary: Summary, scale: Scale, groups: list[list[str]]) -> list[dict[str, Any]]:
     modules = _modules(summary)
     frames = {name: _frame(summary, name, both) for name, both in modules.items()}
-    out = []
-    for phase in summary.phases.found:
-        rows = [[_level(level, scale) for level in phase.layers.get(name, (Level(), Level()))] for name in names]
-        drawn = [
-            [
-                histogram(octaves(h), *frames[name], "").split('d="')[1][:-3]
-                for h in phase.modules.get(name, (Histogram(), Histogram()))
-            ]
-            for name in modules
-        ]
-        out.append({"said": f"updates {phase.first} to {phase.last}", "layers": rows, "modules": drawn})
-    return out
+    nothing = (Histogram(), Histogram())
+    return [
+        {
+            "said": f"updates {phase.first} to {phase.last}",
+            "layers": [[_level(phase, group, kind, scale) for kind in (0, 1)] for group in groups],
+            "modules": [
+                [outline(octaves(h), *frames[name]) for h in phase.modules.get(name, nothing)] for name in modules
+            ],
+        }
+        for phase in summary.phases.found
+    ]
 
 
-def _level(level: Level, scale: Scale) -> list[Any] | None:
-    if not level.samples:
+def _level(phase: Phase, group: list[str], kind: int, scale: Scale) -> list[Any] | None:
+    levels = [phase.layers[name][kind] for name in group if name in phase.layers]
+    found = _merged(level for level in levels if level.samples)
+    if found is None:
         return None
-    words = [number(level.mean), number(level.largest), percent(level.zeros)]
-    return [scale.place(level.mean), scale.place(level.largest), *words]
+    mean, largest, zeros = found
+    return [scale.place(mean), scale.place(largest), number(mean), number(largest), percent(zeros)]

@@ -145,8 +145,8 @@
     const room = Math.floor((width - LEFT - 8) / 7.4);
     group.append(svg("circle", { cx: SPINE, cy: top + 12, r: stop.role === "cut" || stop.role === "leak" ? 6 : 4.5 }));
     const title = svg("text", { x: LEFT, y: top + 16 }, svg("tspan", { class: "op" }, short(stop.name, room)));
-    const aside = [stop.role === "folded" || stop.shape === "scalar" && stop.role !== "loss" ? "" : stop.shape, stop.place,
-      stop.role === "loss" ? "loss term" : ""].filter(Boolean).join("  ");
+    const aside = [stop.role === "folded" ? "" : stop.shape, stop.place,
+      i === chain.stops.length - 1 ? "loss term" : ""].filter(Boolean).join("  ");
     if (aside) title.append(svg("tspan", { class: "aside", dx: 10 }, short(aside, room - stop.name.length - 2)));
     let y = top + 32;
     const body = [title];

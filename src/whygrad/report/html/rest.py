@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from base64 import b64encode
+from dataclasses import replace
 
 from whygrad.finding import Finding
 from whygrad.report import json
@@ -12,6 +13,10 @@ from whygrad.report.html.markup import Markup, el, joined
 from whygrad.report.model import Report
 from whygrad.report.words import short
 from whygrad.rule import rules
+
+LARGEST = 200
+"""Parameters whose telemetry the page carries along."""
+LEFT_OUT = ", without the telemetry, which is too large to carry along; `.whygrad/last.json` has it."
 
 
 def rest(report: Report) -> Markup:
@@ -48,7 +53,11 @@ def _finding(finding: Finding, anchor: str) -> Markup:
 
 def _raw(report: Report) -> Markup:
     """The machine-readable report, packed; unpacked by the page's script when somebody wants it."""
-    packed = b64encode(gzip.compress(json.dumps(report).encode(), 6, mtime=0)).decode()
+    missing = report.telemetry is not None and len(report.telemetry.parameters) > LARGEST
+    written = json.dumps(replace(report, telemetry=None) if missing else report)
+    packed = b64encode(gzip.compress(written.encode(), 6, mtime=0)).decode()
     button = el("button", "Download report.json", type="button", id="download", hidden=True)
-    told = el("p", "The same data as ", el("code", "whygrad run --json"), " writes. ", button)
+    told = el(
+        "p", "The same data as ", el("code", "whygrad run --json"), f" writes{LEFT_OUT if missing else '.'} ", button
+    )
     return joined([told, Markup(f'<script type="application/octet-stream" id="raw">{packed}</script>')])

@@ -129,14 +129,19 @@ class Tab:
         target = browser.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         self._target = target
         self._session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        self.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+        allowed = ["clipboardReadWrite", "clipboardSanitizedWrite"]
+        browser.call("Browser.grantPermissions", browserContextId=context, permissions=allowed)
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.resize(width, height)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         return self._browser.call(method, self._session, **parameters)
+
+    def resize(self, width: int, height: int = 900) -> None:
+        self.width = width
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def media(self, media: str) -> None:
         self.call("Emulation.setEmulatedMedia", media=media)
