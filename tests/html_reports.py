@@ -21,7 +21,7 @@ KEPT = frozenset({"severity", "kind", "role", "grad", "version", "code", "line",
 """Fields whose values the reader of a report checks."""
 
 
-def large(parameters: int = 1000, updates: int = 10_000, samples: int = 60) -> Report:
+def large(parameters: int = 1000, updates: int = 10_000, samples: int = 20) -> Report:
     """A deep network over a long run, as its telemetry would have been kept."""
     chance = random.Random(0)
     names = [f"net.blocks.{n // 2}.{'weight' if n % 2 == 0 else 'bias'}" for n in range(parameters)]

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from browser import Browser, Tab, chromium
-from cli_running import stored, whygrad
+from cli_running import stored
 from html_reports import attacking, large
+from test_scripts import Nursery
 from whygrad.report.html.page import page
 from whygrad.report.json import load
 
@@ -28,9 +29,13 @@ SECTIONS = ["causes", "matrix", "path", "flow", "rounds", "parameters", "source"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Real runs, a page each; one of a thousand parameters, and one in which every text attacks."""
     made = tmp_path_factory.mktemp("pages")
+    nursery = Nursery()
     for name, script in SCRIPTS.items():
-        written = ("--html", f"{name}.html", "--json", f"{name}.json")
-        whygrad(made, "run", *written, str(ROOT / script), env={"OMP_NUM_THREADS": "1"})
+        (made / name).mkdir()
+        nursery.run(made / name, str(ROOT / script))
+        (made / name / ".whygrad/last.html").rename(made / f"{name}.html")
+        (made / name / "report.json").rename(made / f"{name}.json")
+    nursery.close()
     made.joinpath("large.html").write_text(page(large()), encoding="utf-8")
     attacked = attacking(load(made / "leaking.json"), made / "attack.json")
     made.joinpath("attack.html").write_text(page(attacked), encoding="utf-8")
