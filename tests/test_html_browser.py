@@ -139,7 +139,7 @@ BACKGROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 27)"}
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_text_stands_out_from_its_background(name: str, scheme: str, opened: Opening) -> None:
     tab = opened(name, scheme=scheme)
-    assert tab.run("getComputedStyle(document.body).backgroundColor") == BACKGROUNDS[scheme]
+    assert tab.run("getComputedStyle(document.documentElement).backgroundColor") == BACKGROUNDS[scheme]
     kinds, low = tab.run(CONTRAST)
     assert kinds > 30
     assert low == {}

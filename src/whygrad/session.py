@@ -17,8 +17,10 @@ from whygrad import engine
 from whygrad.about import __version__
 from whygrad.report.build import build
 from whygrad.report.model import Report
+from whygrad.report.places import renamed
 from whygrad.sinks.opening import Destinations
 from whygrad.sinks.sink import Outlets
+from whygrad.source import cells
 from whygrad.telemetry.summary import Summary
 from whygrad.trace import Trace
 
@@ -83,6 +85,7 @@ class Session:
         trace = self.capture.stop(escaped) if self.capture is not None else Trace()
         try:
             report = build(trace, engine.diagnose(trace, self.config))
+            renamed(report, cells.title)
         except Exception as error:  # A report that cannot be made must not take the script's result along.
             report = Report(limits=[*trace.limits, f"the report could not be made ({type(error).__name__}: {error})"])
         report.whygrad = __version__

@@ -134,6 +134,18 @@ class Report:
 
         return FlowPlot(self.telemetry, f"Gradient flow of {self.script}" if self.script else "")
 
+    def _repr_html_(self) -> str:
+        """Verdict, causes and matrix, where a notebook shows it."""
+        from whygrad.report.html.page import excerpt
+
+        return excerpt(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """The text of the terminal, where IPython shows it."""
+        from whygrad.report.text import plain
+
+        printer.text("Report(...)" if cycle else plain(self))
+
     def to_dict(self) -> dict[str, Any]:
         from whygrad.report.json import to_dict
 

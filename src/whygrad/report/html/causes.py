@@ -19,9 +19,9 @@ Mark = tuple[Site, str, str]
 """A place, what is said about it, and how it is underlined."""
 
 
-def causes(report: Report) -> Markup:
+def causes(report: Report, *, linked: bool = True) -> Markup:
     names = anchors(report)
-    cards = [card(f, report.source, names[id(f)]) for f in report.findings if f.loud]
+    cards = [card(f, report.source, names[id(f)], linked=linked) for f in report.findings if f.loud]
     if not cards:
         cards = [el("p", "Nothing was found that keeps a gradient from arriving where it should.", cls="calm")]
     return el("section", el("h2", "Causes"), cards, id="causes")
@@ -39,7 +39,7 @@ def anchors(report: Report) -> dict[int, str]:
     return out
 
 
-def card(finding: Finding, source: Sources, anchor: str) -> Markup:
+def card(finding: Finding, source: Sources, anchor: str, *, linked: bool) -> Markup:
     title = el(
         "h3",
         el("span", finding.severity, cls="severity"),
@@ -49,7 +49,7 @@ def card(finding: Finding, source: Sources, anchor: str) -> Markup:
         el("span", finding.name, cls="rule"),
         el("a", "#", cls="anchor", href=f"#{anchor}", aria_label=f"Link to {finding.code}"),
     )
-    body = [el("p", finding.message, cls="message"), snippet(finding, source)]
+    body = [el("p", finding.message, cls="message"), snippet(finding, source, linked=linked)]
     details = [_paragraph(name, words, finding, source) for name, words in paragraphs(finding) if name != "more"]
     silence = el(
         "div",
@@ -104,17 +104,17 @@ def _page(finding: Finding) -> Markup:
     )
 
 
-def snippet(finding: Finding, source: Sources) -> Markup | None:
+def snippet(finding: Finding, source: Sources, *, linked: bool) -> Markup | None:
     """The primary place, then every labelled line of the same file in order, then other files."""
     if finding.site is None:
         return None
     marks: list[Mark] = [(finding.site, finding.here, "primary")]
     marks += [(label.site, label.text, "secondary") for label in finding.labels]
     files = dict.fromkeys(site.file for site, _, _ in marks)
-    return joined(_figure([m for m in marks if m[0].file == file], source.get(file, {})) for file in files)
+    return joined(_figure([m for m in marks if m[0].file == file], source.get(file, {}), linked) for file in files)
 
 
-def _figure(marks: list[Mark], lines: dict[int, str]) -> Markup:
+def _figure(marks: list[Mark], lines: dict[int, str], linked: bool) -> Markup:
     first = marks[0][0]
     place = f"{first.file}:{first.line}:{first.col + 1}"
     numbers = sorted({site.line for site, _, _ in marks})
@@ -126,7 +126,8 @@ def _figure(marks: list[Mark], lines: dict[int, str]) -> Markup:
             rows.append(el("tr", el("td", "⋮", cls="number", colspan="2"), cls="gap"))
         rows += _line(number, lines.get(number, ""), [m for m in marks if m[0].line == number], indent)
         previous = number
-    caption = el("figcaption", el("a", place, href=f"#{line_anchor(first)}"), inside(first))
+    where = el("a", place, href=f"#{line_anchor(first)}") if linked else place
+    caption = el("figcaption", where, inside(first))
     table = el("table", el("tbody", rows), cls="lines", role="presentation")
     return el("figure", caption, el("div", table, cls="scroll", tabindex="0"), cls="snippet")
 

@@ -19,11 +19,11 @@ SIGNS = {
 }
 
 
-def matrix(report: Report) -> Markup:
-    return el("section", el("h2", "Who trains whom"), _body(report), id="matrix")
+def matrix(report: Report, *, linked: bool = True) -> Markup:
+    return el("section", el("h2", "Who trains whom"), _body(report, linked), id="matrix")
 
 
-def _body(report: Report) -> list[Markup]:
+def _body(report: Report, linked: bool) -> list[Markup]:
     modules = columns(report)
     if not report.matrix or not modules:
         return [el("p", "No loss was traced in this run, so there is nothing to show.", cls="calm")]
@@ -33,14 +33,15 @@ def _body(report: Report) -> list[Markup]:
     table = el(
         "table",
         el("thead", el("tr", el("th", "loss term", scope="col"), [_module(m, report) for m in modules])),
-        el("tbody", [_row(i, row, modules, found) for i, row in enumerate(report.matrix)]),
+        el("tbody", [_row(i, row, modules, found, linked) for i, row in enumerate(report.matrix)]),
         cls="matrix",
     )
     scroll = el("div", table, cls="scroll", tabindex="0", role="region", aria_label="Loss terms by modules")
     said = (
         "Rows are the terms of the losses as written, columns are modules. Percent: the part of the module's gradient, "
-        "by norm, that the term makes. A field opens its path."
+        "by norm, that the term makes."
     )
+    said += " A field opens its path." if linked else ""
     return [el("p", said, cls="calm"), scroll, el("ul", legend, cls="legend")]
 
 
@@ -49,14 +50,16 @@ def _module(module: str, report: Report) -> Markup:
     return el("th", el("span", module, cls="name"), el("span", role, cls="role") if role else None, scope="col")
 
 
-def _row(index: int, row: MatrixRow, modules: list[str], found: dict[tuple[int, str], Standing]) -> Markup:
+def _row(
+    index: int, row: MatrixRow, modules: list[str], found: dict[tuple[int, str], Standing], linked: bool
+) -> Markup:
     place = short(row.site) if row.site is not None else ""
     loss = f"{row.loss} · " if row.term else ""
     head = el("th", el("code", row.term or row.loss), el("span", f"{loss}{place}", cls="place"), scope="row")
-    return el("tr", head, [_cell(index, module, found[index, module]) for module in modules])
+    return el("tr", head, [_cell(index, module, found[index, module], linked) for module in modules])
 
 
-def _cell(index: int, module: str, standing: Standing) -> Markup:
+def _cell(index: int, module: str, standing: Standing, linked: bool) -> Markup:
     state, cell = standing.state, standing.cell
     if state == "nothing":
         return el("td", el("span", WORDS["nothing"], cls="sr"), cls="nothing")
@@ -65,14 +68,13 @@ def _cell(index: int, module: str, standing: Standing) -> Markup:
     shown = shown or (f"{cell.reached}/{cell.total}" if cell is not None else "")
     codes = " ".join(standing.codes)
     words = f"{state}: {standing.said}" + (f" ({codes})" if codes else "")
+    address = {"href": "#path", "data_row": index, "data_module": module} if linked else {}
     link = el(
         "a",
         el("span", SIGNS[state], cls="sign", aria_hidden="true"),
         el("span", shown or codes or state, cls="value"),
         el("span", f", {words}", cls="sr"),
-        href="#path",
         title=words,
-        data_row=index,
-        data_module=module,
+        **address,
     )
     return el("td", link, cls=f"{state}{level}")

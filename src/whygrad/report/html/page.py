@@ -49,10 +49,9 @@ def page(report: Report, live: str = "") -> str:
 
 def excerpt(report: Report) -> str:
     """Verdict, causes and matrix, for a notebook: no script, and styles that touch nothing else."""
-    style = "\n".join(f"@scope (.whygrad) {{ {asset('page.css')} }}".splitlines())
-    return str(
-        el("div", Markup(f"<style>{style}</style>"), head(report), causes(report), matrix(report), cls="whygrad")
-    )
+    style = Markup(f"<style>@scope (.whygrad) {{\n{asset('page.css')}}}</style>")
+    body = [head(report), causes(report, linked=False), matrix(report, linked=False)]
+    return str(el("div", style, body, cls="whygrad"))
 
 
 def _live(address: str) -> str:
