@@ -63,10 +63,26 @@ class Session:
         _active = self
         self._outlets = self.destinations.open(self._summary)
         share = self.config.budget / 100.0
-        self.capture = Capture(Options(self.config.updates, self.config.trace, share, self._sampled))
+        options = Options(self.config.updates, self.config.trace, share, self._sampled, self._clock)
+        self.capture = capture = Capture(options)
+        if self.destinations.page is not None:
+            self.destinations.page.follow(self._summary, lambda: capture.traced_updates, self._so_far)
         self.capture.start()
         self._begun = time.perf_counter()
         return self
+
+    def _clock(self) -> float:
+        """Stands still while the live page is served: that has an allowance of its own."""
+        page = self.destinations.page
+        return time.perf_counter() - (page.paused if page is not None else 0.0)
+
+    def _so_far(self) -> Report:
+        """What can be said before the end."""
+        assert self.capture is not None
+        trace = self.capture.snapshot()
+        report = self._described(build(trace, engine.diagnose(trace, self.config)))
+        report.verdict = _verdict(trace, watching=True)
+        return report
 
     def _sampled(self, record: Record) -> None:
         self._summary.add(record)
@@ -85,16 +101,21 @@ class Session:
         trace = self.capture.stop(escaped) if self.capture is not None else Trace()
         try:
             report = build(trace, engine.diagnose(trace, self.config))
-            renamed(report, cells.title)
         except Exception as error:  # A report that cannot be made must not take the script's result along.
             report = Report(limits=[*trace.limits, f"the report could not be made ({type(error).__name__}: {error})"])
+        self._described(report)
+        report.verdict = _verdict(trace, self.capture is not None)
+        report.telemetry = self._telemetry()
+        return report
+
+    def _described(self, report: Report) -> Report:
+        """With what ran, and for how long."""
+        renamed(report, cells.title)
         report.whygrad = __version__
         torch = sys.modules.get("torch")
         report.framework = f"torch {torch.__version__}" if torch is not None else ""
         report.python = platform.python_version()
         report.seconds = time.perf_counter() - self._begun if self._begun is not None else 0.0
-        report.verdict = _verdict(trace, self.capture is not None)
-        report.telemetry = self._telemetry()
         return report
 
     def _telemetry(self) -> Summary | None:

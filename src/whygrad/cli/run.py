@@ -6,6 +6,8 @@ import argparse
 import dataclasses
 import os
 import sys
+import threading
+import webbrowser
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from whygrad.report.places import relative
 from whygrad.report.text import plain
 from whygrad.session import asked
 from whygrad.sinks.live import LIVE
+from whygrad.sinks.page import LivePage
 from whygrad.sinks.sink import SinkError
 
 WITH_VALUE = "--json --html --updates --trace --fail-on --format --color --tensorboard --log --budget".split()
@@ -92,6 +95,10 @@ def add(commands: Any) -> None:
         type=_percentage,
         help="time that sampling may take (default: 2; 0: no telemetry; 100: every update)",
     )
+    command.add_argument(
+        "--live", action="store_true", help="serve the page of the run while it goes on, on this machine"
+    )
+    command.add_argument("--open", action="store_true", help="with --live: open it in a browser")
     command.add_argument("-q", "--quiet", action="store_true", help="say nothing when all is well")
     command.add_argument("--full-traceback", action="store_true", help="keep whygrad's own frames in tracebacks")
     reporting.add_format(command)
@@ -113,8 +120,11 @@ def main(options: argparse.Namespace) -> int:
             if not _writable(target):
                 return voice.complain(f"{option} {wanted[option]}: cannot be written; the script was not started")
         live = Path(base) / LIVE
-        destinations = dataclasses.replace(asked(config), live=live, script=script.shown)
+        served = _served(options, script, config)
+        destinations = dataclasses.replace(asked(config), live=live, script=script.shown, page=served)
         destinations.check()
+        if served is not None:
+            _announce(served, voice, show=options.open)
         outcome = execute(script, config, destinations, full_traceback=options.full_traceback)
     except (ScriptError, SinkError, configuration.ConfigError) as error:
         return voice.complain(str(error))
@@ -124,10 +134,27 @@ def main(options: argparse.Namespace) -> int:
     report.script, report.script_exit_code = script.shown, outcome.status
     report.arguments = list(script.arguments)
     relative(report, base)
+    if served is not None:
+        served.finish(report)
     _keep(report, last, targets, voice)
     if report.loud or not options.quiet:
         voice.report(report, options.format, options.color)
     return _status(outcome.status, report, config.fail_on)
+
+
+def _served(options: argparse.Namespace, script: Script, config: configuration.Config) -> LivePage | None:
+    if not options.live:
+        return None
+    if not config.budget:
+        raise SinkError("--live has nothing to show with a budget of 0; give --budget 2")
+    return LivePage(script.shown, config.budget / 100.0)
+
+
+def _announce(served: LivePage, voice: Voice, *, show: bool) -> None:
+    address = served.start()
+    voice.say(f"whygrad: live at {address}\n")
+    if show:
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
 def _config(options: argparse.Namespace, script: Script) -> configuration.Config:

@@ -20,14 +20,14 @@ SECTIONS = (
 )
 
 
-def head(report: Report) -> Markup:
+def head(report: Report, *, running: bool = False) -> Markup:
     state = {"error": "bad", "warning": "warn"}.get(report.worst() or "", "neutral" if report.verdict else "good")
     title = causes(report) or ("nothing to explain" if report.verdict else "healthy")
     said = foremost(report) if report.loud else report.verdict or watched(report)
     return el(
         "header",
         el("p", "whygrad", cls="brand"),
-        el("h1", title),
+        el("h1", f"so far: {title}" if running else title),
         el("p", said, cls="sentence", id="verdict"),
         el("dl", [el("div", el("dt", name), el("dd", value)) for name, value in _facts(report)], cls="facts"),
         cls=f"verdict {state}",

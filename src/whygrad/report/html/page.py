@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -17,15 +18,37 @@ from whygrad.report.html.rounds import rounds
 from whygrad.report.html.source import source
 from whygrad.report.model import Report
 
-SECTIONS = (causes, matrix, path, flow, rounds, parameters, source, rest)
+SECTIONS: dict[str, Callable[[Report], Markup]] = {
+    "causes": causes,
+    "matrix": matrix,
+    "path": path,
+    "flow": flow,
+    "rounds": rounds,
+    "parameters": parameters,
+    "source": source,
+    "rest": rest,
+}
 
 
-def page(report: Report, live: str = "") -> str:
-    """One file that asks for nothing. With `live`, the address on the same host that tells of changes."""
-    style, script = asset("page.css"), asset("page.js")
+PARTS = ("head", *SECTIONS)
+
+
+def page(report: Report) -> str:
+    """One file that asks for nothing."""
+    return assembled({name: part(report, name) for name in PARTS}, report.script)
+
+
+def part(report: Report, name: str, *, running: bool = False) -> Markup:
+    """The head or a section."""
+    return head(report, running=running) if name == "head" else SECTIONS[name](report)
+
+
+def assembled(parts: Mapping[str, str], script: str, live: str = "") -> str:
+    """The whole of its parts. With `live`, the address on the same host that tells of changes."""
+    style, behaviour = asset("page.css"), asset("page.js")
     connect = "'self'" if live else "'none'"
     policy = (
-        f"default-src 'none'; style-src {digest(style)}; script-src {digest(script)}; connect-src {connect}; "
+        f"default-src 'none'; style-src {digest(style)}; script-src {digest(behaviour)}; connect-src {connect}; "
         "base-uri 'none'; form-action 'none'"
     )
     top = [
@@ -34,16 +57,16 @@ def page(report: Report, live: str = "") -> str:
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="color-scheme", content="light dark"),
         el("meta", name="referrer", content="no-referrer"),
-        el("title", f"whygrad: {report.script or 'report'}"),
+        el("title", f"whygrad: {script or 'report'}"),
         Markup(f"<style>{style}</style>"),
     ]
-    body = [head(report), contents(), el("main", [section(report) for section in SECTIONS])]
+    body = [parts["head"], contents(), "<main>", *(parts[name] for name in SECTIONS), "</main>"]
     return (
         f'<!doctype html>\n<html lang="en"{_live(live)}>\n<head>\n'
         + "\n".join(top)
         + "\n</head>\n<body>\n"
         + "\n".join(body)
-        + f"\n<script>{script}</script>\n</body>\n</html>\n"
+        + f"\n<script>{behaviour}</script>\n</body>\n</html>\n"
     )
 
 
