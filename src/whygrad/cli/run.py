@@ -147,7 +147,7 @@ def _served(options: argparse.Namespace, script: Script, config: configuration.C
         return None
     if not config.budget:
         raise SinkError("--live has nothing to show with a budget of 0; give --budget 2")
-    return LivePage(script.shown, config.budget / 100.0)
+    return LivePage(script.shown, config.budget / 100.0, os.getcwd())
 
 
 def _announce(served: LivePage, voice: Voice, *, show: bool) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from whygrad.report.html.page import PARTS, assembled, part
 from whygrad.report.model import Report
+from whygrad.report.places import relative
 from whygrad.sinks.allowance import Allowance
 from whygrad.sinks.server import Server
 from whygrad.sinks.sink import SinkError
@@ -33,7 +34,8 @@ class LivePage:
 
     title = "--live"
 
-    def __init__(self, script: str, share: float) -> None:
+    def __init__(self, script: str, share: float, base: str = "") -> None:
+        self._base = base
         self.allowance = Allowance(share * PART)
         self.server = Server(self, self.allowance)
         self._lock = threading.Lock()
@@ -79,6 +81,7 @@ class LivePage:
         self._traced = self._traces()
         fresh = self._explained()
         fresh.script = self._report.script
+        relative(fresh, self._base)
         self._report = fresh
         self._cost = time.perf_counter() - began
         self.paused += self._cost

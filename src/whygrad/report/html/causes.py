@@ -23,7 +23,8 @@ def causes(report: Report, *, linked: bool = True) -> Markup:
     names = anchors(report)
     cards = [card(f, report.source, names[id(f)], linked=linked) for f in report.findings if f.loud]
     if not cards:
-        cards = [el("p", "Nothing was found that keeps a gradient from arriving where it should.", cls="calm")]
+        nothing = "Nothing was found that keeps a gradient from arriving where it should."
+        cards = [el("p", report.verdict or nothing, cls="calm")]
     return el("section", el("h2", "Causes"), cards, id="causes")
 
 

@@ -104,14 +104,12 @@ def _slider(summary: Summary) -> Markup | None:
 
 def _bars(found: list[Layer], scale: Scale) -> Markup:
     heads = _heads("layer", "gradient", "mean", "largest", "zeros")
-    powers = range(scale.low, scale.high + 1, max(1, (scale.high - scale.low) // 4))
-    ticks = el("p", [el("span", f"1e{power}") for power in powers], cls="axis", aria_hidden="true")
     rows = [_bar_row(index, layer, scale) for index, layer in enumerate(found)]
     legend = el(
         "ul",
         el("li", el("span", cls="swatch raw"), " raw"),
         el("li", el("span", cls="swatch clipped"), " as the step saw it"),
-        el("li", "bar: root mean square; tick: largest value; ", ticks),
+        el("li", f"bar: root mean square; tick: largest value; logarithmic, 1e{scale.low} to 1e{scale.high}"),
         cls="legend",
     )
     table = el("table", el("thead", el("tr", heads)), el("tbody", rows), cls="bars")
@@ -212,7 +210,7 @@ def _phases(summary: Summary, scale: Scale, groups: list[list[str]]) -> list[dic
     nothing = (Histogram(), Histogram())
     return [
         {
-            "said": f"updates {phase.first} to {phase.last}",
+            "said": f"updates {phase.first} to {phase.last}" if phase.last > phase.first else f"update {phase.first}",
             "layers": [[_level(phase, group, kind, scale) for kind in (0, 1)] for group in groups],
             "modules": [
                 [outline(octaves(h), *frames[name]) for h in phase.modules.get(name, nothing)] for name in modules

@@ -29,7 +29,7 @@ def head(report: Report, *, running: bool = False) -> Markup:
         el("p", "whygrad", cls="brand"),
         el("h1", f"so far: {title}" if running else title),
         el("p", said, cls="sentence", id="verdict"),
-        el("dl", [el("div", el("dt", name), el("dd", value)) for name, value in _facts(report)], cls="facts"),
+        el("dl", [el("div", el("dt", name), el("dd", value)) for name, value in _facts(report, running)], cls="facts"),
         cls=f"verdict {state}",
     )
 
@@ -39,7 +39,7 @@ def contents() -> Markup:
     return el("nav", el("ul", links), cls="contents", aria_label="Sections")
 
 
-def _facts(report: Report) -> list[tuple[str, str]]:
+def _facts(report: Report, running: bool) -> list[tuple[str, str]]:
     arguments = " ".join(report.arguments)
     script = report.script.removesuffix(arguments).rstrip() if arguments else report.script
     watched = f"{report.updates} watched" + (f", {report.traced_updates} traced" if report.traced_updates else "")
@@ -52,7 +52,7 @@ def _facts(report: Report) -> list[tuple[str, str]]:
         ("backward calls", str(report.backward_calls)),
         ("time", duration(report.seconds) if report.seconds else ""),
         ("telemetry cost", _cost(report)),
-        ("exit status", str(report.script_exit_code) if report.script else ""),
+        ("exit status", str(report.script_exit_code) if report.script and not running else ""),
         ("versions", ", ".join(v for v in _versions(report) if v)),
     ]
     return [(name, value) for name, value in facts if value]
