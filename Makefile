@@ -7,7 +7,7 @@ PEERS := .venv-peers
 # torch comes first and on its own: whygrad never asks for it, it watches the one that is there.
 TORCH ?= torch==2.13.0
 
-.PHONY: demo test test-html test-peers test-thorough check bench bench-agents clean
+.PHONY: demo test test-html test-peers test-thorough check gallery bench bench-agents clean
 
 demo: $(VENV)/ready
 	@echo "+ whygrad run examples/dqn_corridor.py"
@@ -37,6 +37,10 @@ check: $(VENV)/ready-dev
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The real reports that docs/gallery shows.
+gallery: $(VENV)/ready-dev
+	$(BIN)/python benchmarks/gallery.py
 
 # Peers that are not installed are named and left out; .venv-peers has wandb.
 bench: $(VENV)/ready-dev

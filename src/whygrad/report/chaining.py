@@ -17,6 +17,8 @@ from whygrad.trace.matrix import Row
 from whygrad.trace.paths import paths
 
 MOST_ROWS = 24
+MOST_SEARCHED = 500_000
+"""Operations that are gone through for the rows together: of a huge graph only the first losses get paths."""
 MOST_EACH = 8
 """Parameters of one module that a path is kept for: the others lie between them."""
 LONGEST = 28
@@ -47,7 +49,8 @@ def chains(trace: Trace, rows: list[Row], findings: list[Finding]) -> list[Chain
     """For each term and module some parameters, each with the way on which gradient comes or should have come."""
     named = _Named(trace, [f for f in findings if f.loud])
     out: list[Chain] = []
-    for index, row in enumerate(rows[:MOST_ROWS]):
+    most = min(MOST_ROWS, 1 + MOST_SEARCHED // max(len(trace.graph.ops), 1))
+    for index, row in enumerate(rows[:most]):
         roots = row.term.ops if row.term is not None else (row.root,) if row.root is not None else ()
         roots = tuple(root for root in roots if root in trace.graph.ops)
         if roots:

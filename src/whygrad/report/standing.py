@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from whygrad.finding import Finding
-from whygrad.report.model import MatrixCell, Report
+from whygrad.report.model import MatrixCell, MatrixRow, Report
 from whygrad.report.table import detail
 
 WORDS = {
@@ -41,21 +41,28 @@ def columns(report: Report) -> list[str]:
 
 
 def standings(report: Report) -> dict[tuple[int, str], Standing]:
-    concerned = {m: [f for f in report.loud if _concerns(f, m, report)] for m in columns(report)}
+    modules = columns(report)
+    concerned: dict[str, list[Finding]] = {module: [] for module in modules}
+    for finding in report.loud:
+        for module in {owner(name, modules) for name in finding.parameters} - {""}:
+            concerned[module].append(finding)
+    named: dict[tuple[int, str], set[str]] = {}
+    for chain in report.chains:
+        named.setdefault((chain.row, chain.module), set()).update(s.code for s in chain.stops if s.role)
+    shown = set[str]().union(*named.values())
     return {
-        (index, module): _standing(report, index, module, findings)
-        for index in range(len(report.matrix))
-        for module, findings in concerned.items()
+        (index, module): _standing(row, module, concerned[module], named.get((index, module), set()), shown)
+        for index, row in enumerate(report.matrix)
+        for module in modules
     }
 
 
-def _standing(report: Report, index: int, module: str, findings: list[Finding]) -> Standing:
-    row = report.matrix[index]
+def _standing(row: MatrixRow, module: str, findings: list[Finding], named: set[str], shown: set[str]) -> Standing:
+    """`named` are codes on this field's own paths, `shown` those on any: a leak that no path shows is everywhere."""
     cell = row.cells.get(module)
-    named = {stop.code for c in report.chains if (c.row, c.module) == (index, module) for stop in c.stops if stop.role}
     if cell is not None:
         leaks = [f for f in findings if f.code.startswith("WG2") and f.evidence.get("loss") == row.loss]
-        here = [f for f in leaks if f.code in named or not _shown(report, f)]
+        here = [f for f in leaks if f.code in named or f.code not in shown]
         if here:
             return Standing("leaking", cell, codes=_codes(here))
         state = "consumed" if cell.consumed_by else "discarded" if cell.discarded_by else "unused"
@@ -70,15 +77,6 @@ def _standing(report: Report, index: int, module: str, findings: list[Finding]) 
 
 def _codes(findings: list[Finding]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f.code for f in findings))
-
-
-def _shown(report: Report, finding: Finding) -> bool:
-    """Whether some path runs through the place that the finding names."""
-    return any(stop.code == finding.code for chain in report.chains for stop in chain.stops)
-
-
-def _concerns(finding: Finding, module: str, report: Report) -> bool:
-    return any(owner(name, columns(report)) == module for name in finding.parameters)
 
 
 def owner(parameter: str, modules: list[str]) -> str:

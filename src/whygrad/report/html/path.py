@@ -48,7 +48,8 @@ def _choice(name: str, label: str) -> Markup:
 def paths(report: Report) -> dict[str, Any]:
     """Chains and stops with the links that each stop leads to."""
     stored = chains.to_json(report.chains, json.span)
-    findings = {f.code: anchors(report)[id(f)] for f in reversed(report.findings) if f.loud}
+    names = anchors(report)
+    findings = {f.code: names[id(f)] for f in reversed(report.findings) if f.loud}
     table = dict.fromkeys(stop for chain in report.chains for stop in chain.stops)
     for row, stop in zip(stored["stops"], table, strict=True):
         del row["span"]
