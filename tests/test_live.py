@@ -21,7 +21,7 @@ from browser import Browser, chromium
 from cli_running import environment, stored, whygrad, write
 from whygrad.report.model import Report
 from whygrad.sinks.allowance import ADVANCE, Allowance
-from whygrad.sinks.page import LivePage
+from whygrad.sinks.page import LINGER, LivePage
 from whygrad.sinks.server import HOST, MOST_VIEWERS
 from whygrad.telemetry.record import Gradient, ParameterSample, Record
 from whygrad.telemetry.summary import Summary
@@ -155,6 +155,29 @@ def test_a_listener_hears_what_changes_and_the_end(live: LivePage) -> None:
     assert [name for name, _ in heard] == ["parts", "parts", "end"]
     assert heard[0][1].keys() == {"head", "flow"}
     assert "7 watched" in heard[0][1]["head"]
+
+
+def test_whoever_listens_to_the_end_holds_up_nobody(live: LivePage) -> None:
+    listener = threading.Thread(target=events, args=(live, 2))
+    listener.start()
+    while not live.server.watched:
+        time.sleep(0.01)
+    began = time.perf_counter()
+    live.finish(Report())
+    assert time.perf_counter() - began < LINGER
+    listener.join(20)
+    assert not listener.is_alive()
+
+
+def test_a_failure_in_serving_is_one_line(live: LivePage, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail() -> str:
+        raise KeyError("x")
+
+    live.page = fail  # type: ignore[method-assign]
+    with pytest.raises(OSError, match=r"."):
+        ask(live.server.address)
+    live.server.finish(1.0)
+    assert capsys.readouterr().err == "whygrad: --live: no longer served (KeyError: 'x'); the run goes on\n"
 
 
 def test_a_flood_is_paid_for_by_those_who_flood(live: LivePage) -> None:

@@ -51,7 +51,7 @@ class LivePage:
         self._parts: dict[str, tuple[int, str]] = {}
         self._version = 0
         self._rendered = 0.0
-        self._over = False
+        self.over = False
         self.paused = 0.0
         """Seconds of the training's own thread that went into explanations."""
 
@@ -93,7 +93,7 @@ class LivePage:
     def finish(self, report: Report) -> None:
         """The last word, to whoever is still there."""
         with self._lock:
-            self._report, self._changed, self._over = report, True, True
+            self._report, self._changed, self.over = report, True, True
             self._rendered = 0.0
         self.server.finish(LINGER)
 
@@ -108,7 +108,7 @@ class LivePage:
         self._render()
         fresh = {name: markup for name, (version, markup) in self._parts.items() if version > since}
         told = f"event: parts\ndata: {json.dumps(fresh)}\n\n" if fresh else ""
-        if self._over and since <= self._version:
+        if self.over and since <= self._version:
             return self._version + 1, f"{told}event: end\ndata: {{}}\n\n"
         return self._version, told
 
@@ -131,8 +131,8 @@ class LivePage:
 
     def _made(self) -> dict[str, str]:
         report = self._report
-        growing = report if self._over else dataclasses.replace(report, telemetry=self._summary)
+        growing = report if self.over else dataclasses.replace(report, telemetry=self._summary)
         names = GROWING if report is self._known else PARTS
-        made = {name: part(growing if name in GROWING else report, name, running=not self._over) for name in names}
+        made = {name: part(growing if name in GROWING else report, name, running=not self.over) for name in names}
         self._known = report
         return {name: str(markup) for name, markup in made.items()}

@@ -12,6 +12,7 @@ import os
 import secrets
 import selectors
 import socket
+import sys
 import threading
 import time
 from dataclasses import dataclass, field
@@ -36,6 +37,10 @@ HEADERS = (
 
 class Content(Protocol):
     """What is shown; asked in the server's thread."""
+
+    @property
+    def over(self) -> bool:
+        """Nothing more will change."""
 
     def page(self) -> str: ...
 
@@ -101,20 +106,27 @@ class Server:
     # -- the thread
 
     def _serve(self) -> None:
-        while self._ending is None or (self._viewers and time.monotonic() < self._ending):
-            wait = self.allowance.wait() if self._ending is None else 0.0
-            if wait:
-                time.sleep(min(wait, TICK))
-                continue
-            ready = self._selector.select(TICK if self._ending is None else 0.02)
-            began = time.thread_time()
-            self._turn(ready)
-            self.allowance.spend(time.thread_time() - began)
+        try:
+            while self._ending is None or (self._viewers and time.monotonic() < self._ending):
+                self._wait_and_turn()
+        except Exception as error:  # Whatever it is, it is not the script's.
+            reason = f"{type(error).__name__}: {error}"
+            print(f"whygrad: --live: no longer served ({reason}); the run goes on", file=sys.stderr, flush=True)
         for viewer in list(self._viewers):
             self._drop(viewer)
         if self._listening is not None:
             self._listening.close()
         self._selector.close()
+
+    def _wait_and_turn(self) -> None:
+        wait = self.allowance.wait() if self._ending is None else 0.0
+        if wait:
+            time.sleep(min(wait, TICK))
+            return
+        ready = self._selector.select(TICK if self._ending is None else 0.02)
+        began = time.thread_time()
+        self._turn(ready)
+        self.allowance.spend(time.thread_time() - began)
 
     def _turn(self, ready: list[tuple[selectors.SelectorKey, int]]) -> None:
         for key, event in ready:
@@ -200,6 +212,7 @@ class Server:
             if event:
                 viewer.pending = event.encode()
                 viewer.seen = version
+                viewer.closing = self.content.over
                 try:
                     self._send(viewer)
                 except OSError:
