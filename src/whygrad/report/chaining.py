@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from whygrad.finding import Finding
 from whygrad.report.chains import Chain, Stop
 from whygrad.source import expressions
-from whygrad.trace import Graph, Input, Kind, Op, Site, Trace
+from whygrad.trace import Graph, Kind, Op, Site, Trace
 from whygrad.trace.consumption import missing, trained
 from whygrad.trace.grouping import modules
 from whygrad.trace.matrix import Row
 from whygrad.trace.paths import paths
+from whygrad.trace.spanning import Spanning, carrying, spanning, values_first
 
 MOST_ROWS = 24
 MOST_SEARCHED = 500_000
@@ -23,6 +22,8 @@ MOST_EACH = 8
 """Parameters of one module that a path is kept for: the others lie between them."""
 LONGEST = 28
 """Operations of one path; what lies in the middle of a longer one is counted."""
+BESIDE = ("WG108", "WG112", "WG113")
+"""Rules whose place is not an operation that blocks: a flag, a term, a function of the user's."""
 REASONS = {
     Kind.DETACH: "detached: a constant from here on",
     Kind.COPY: "copied into a new tensor without history",
@@ -61,10 +62,10 @@ def chains(trace: Trace, rows: list[Row], findings: list[Finding]) -> list[Chain
 def _of_row(trace: Trace, index: int, roots: tuple[int, ...], named: _Named) -> list[Chain]:
     graph = trace.graph
     depends = frozenset[int]().union(*(graph.depends(root) for root in roots))
-    carried = _spanning(graph, roots, lambda op: [i for i in op.inputs if op.passes(i)])
-    valued = _spanning(graph, roots, _values_first)
+    carried = spanning(graph, roots, carrying)
+    valued = spanning(graph, roots, values_first)
     lost = frozenset(n for n in depends if n not in carried.parameters)
-    causes = paths(graph, roots, lost & missing(trace), trained(trace) - missing(trace))
+    causes = paths(graph, roots, lost, trained(trace) - missing(trace))
     out = []
     for module, numbers in modules(trace).items():
         for number in _spread([n for n in numbers if n in depends]):
@@ -87,50 +88,13 @@ def _spread(numbers: list[int]) -> list[int]:
     return [numbers[round(i * (len(numbers) - 1) / (MOST_EACH - 1))] for i in range(MOST_EACH)]
 
 
-def _values_first(op: Op) -> list[Input]:
-    return sorted(op.inputs, key=lambda i: i.selector)
-
-
-@dataclass(slots=True)
-class _Spanning:
-    """Shortest ways from some roots."""
-
-    before: dict[int, int | None]
-    """For each operation the one nearer the loss."""
-    parameters: dict[int, int]
-    """The operation that reads each parameter."""
-
-    def way(self, number: int) -> tuple[int, ...]:
-        return self.to(self.parameters[number])
-
-    def to(self, op: int) -> tuple[int, ...]:
-        out: list[int] = []
-        here: int | None = op
-        while here is not None:
-            out.append(here)
-            here = self.before[here]
-        return tuple(reversed(out))
-
-
-def _spanning(graph: Graph, roots: Iterable[int], follow: Callable[[Op], list[Input]]) -> _Spanning:
-    found = _Spanning(dict.fromkeys(roots), {})
-    queue = deque(found.before)
-    while queue:
-        op = graph[queue.popleft()]
-        if op.parameter is not None:
-            found.parameters.setdefault(op.parameter, op.id)
-        for operand in follow(op):
-            if operand.op not in found.before and operand.op in graph.ops:
-                found.before[operand.op] = op.id
-                queue.append(operand.op)
-    return found
-
-
 class _Named:
     """Places that findings name."""
 
     def __init__(self, trace: Trace, findings: list[Finding]) -> None:
         self._by_place = {_place(f.site): f for f in reversed(findings) if f.site is not None}
+        self._by_parameter = {p: f for f in reversed(findings) if f.code in BESIDE for p in f.parameters}
+        self._below: dict[int, Spanning] = {}
         self._ops = [
             (op.id, finding)
             for op in trace.graph.ops.values()
@@ -143,13 +107,19 @@ class _Named:
                 return found
         return None
 
-    def detours(self, graph: Graph, carried: _Spanning, number: int) -> list[Way]:
+    def about(self, parameter: str) -> Finding | None:
+        """The finding that explains why a parameter is not reached, where it names no operation on the way."""
+        return self._by_parameter.get(parameter)
+
+    def detours(self, graph: Graph, carried: Spanning, number: int) -> list[Way]:
         """The way through a leak, where the shortest one does not show it."""
         direct = carried.way(number)
         out: dict[str, Way] = {}
         for op, finding in self._ops:
             if op in carried.before and op not in direct and finding.code not in out and number in graph.reach(op):
-                below = _spanning(graph, [op], lambda o: [i for i in o.inputs if o.passes(i)])
+                if op not in self._below:
+                    self._below[op] = spanning(graph, [op], carrying)
+                below = self._below[op]
                 if number in below.parameters:
                     out[finding.code] = Way((*carried.to(op)[:-1], *below.way(number)), finding.code)
         return list(out.values())
@@ -165,11 +135,15 @@ def _chain(trace: Trace, row: int, module: str, number: int, way: Way, named: _N
     stops[0] = replace(stops[0], role=stops[0].role or "loss")
     arrives = 1
     for op, behind in zip(way.ops, way.ops[1:], strict=False):
-        if not any(i.op == behind and graph[op].passes(i) for i in graph[op].inputs):
+        if not _gets_through(graph[op], behind):
             break
         arrives += 1
     broken = arrives < len(stops)
-    if broken and not any(s.role in ("cut", "meant") for s in stops):
+    finding = named.about(trace.parameter(number).name)
+    if broken and finding is not None and not any(s.role == "cut" for s in stops):
+        at = arrives - 1 if stops[arrives - 1].code == finding.code else arrives
+        stops[at] = replace(stops[at], role="cut", why=finding.here or finding.message, code=finding.code)
+    elif broken and not any(s.role in ("cut", "meant") for s in stops):
         stops[arrives] = replace(stops[arrives], role="meant", why=_ends(trace, graph[way.ops[arrives]]))
     # Under one no_grad every operation blocks: what counts is where its result comes out.
     for index in range(len(stops) - 1, 0, -1):
@@ -181,6 +155,11 @@ def _chain(trace: Trace, row: int, module: str, number: int, way: Way, named: _N
     first = len(stops) - arrives
     stops, first = _folded(stops, first)
     return Chain(row, module, trace.parameter(number).name, stops, first, way.code)
+
+
+def _gets_through(op: Op, operand: int) -> bool:
+    """Whether gradient comes from an operation to this operand, as far as the graph and what came out of it tell."""
+    return any(i.op == operand and op.passes(i) and k not in op.silenced for k, i in enumerate(op.inputs))
 
 
 def _stop(trace: Trace, op: Op, named: _Named, *, parameter: int) -> Stop:

@@ -60,19 +60,19 @@ def standings(report: Report) -> dict[tuple[int, str], Standing]:
 def _standing(row: MatrixRow, module: str, findings: list[Finding], named: set[str], shown: set[str]) -> Standing:
     """`named` are codes on this field's own paths, `shown` those on any: a leak that no path shows is everywhere."""
     cell = row.cells.get(module)
+    about = [f for f in findings if f.evidence.get("loss", row.loss) == row.loss]
+    here = [f for f in about if f.code in named or (f.code not in shown and (cell is not None or f.code < "WG2"))]
+    leaks, cuts = [f for f in here if f.code.startswith("WG2")], [f for f in here if f.code.startswith("WG1")]
+    if leaks:
+        return Standing("leaking", cell, leaks[0].here or leaks[0].message, _codes(leaks))
     if cell is not None:
-        leaks = [f for f in findings if f.code.startswith("WG2") and f.evidence.get("loss") == row.loss]
-        here = [f for f in leaks if f.code in named or f.code not in shown]
-        if here:
-            return Standing("leaking", cell, codes=_codes(here))
         state = "consumed" if cell.consumed_by else "discarded" if cell.discarded_by else "unused"
-        return Standing(state, cell)
-    cuts = [f for f in findings if f.code in named and not f.code.startswith("WG2")]
+        return Standing(state, cell, codes=_codes(cuts) if state == "unused" else ())
+    if module not in row.not_reached:
+        return Standing("nothing", None, WORDS["nothing"])
     if cuts:
         return Standing("missing", None, cuts[0].here or cuts[0].message, _codes(cuts))
-    if module in row.not_reached:
-        return Standing("constant", None, row.not_reached[module])
-    return Standing("nothing", None, WORDS["nothing"])
+    return Standing("constant", None, row.not_reached[module])
 
 
 def _codes(findings: list[Finding]) -> tuple[str, ...]:
