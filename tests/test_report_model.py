@@ -138,6 +138,7 @@ def report() -> Report:
 
 
 def test_a_real_run_shows_its_protocol(report: Report) -> None:
+    assert len(report.rounds) == 1
     kinds = [e.kind for e in report.rounds[0].events]
     assert kinds == ["clear", "backward", "clip", "step", "copy"]
     assert report.rounds[0].events[-1].lanes == ("target_net",)

@@ -47,10 +47,11 @@ Happened = Backward | Clip | Clear | Copy | Step
 
 
 def rounds(trace: Trace) -> list[Round]:
-    """The kinds of rounds that were traced, the most frequent first."""
+    """The kinds of rounds that were traced, the most frequent first; not what is only the beginning of another one,
+    where tracing ended."""
     reading = _Reading(trace)
-    found: Counter[object] = Counter()
-    latest: dict[object, list[Event]] = {}
+    found: Counter[tuple[object, ...]] = Counter()
+    latest: dict[tuple[object, ...], list[Event]] = {}
     for happened in _whole(_cycles(trace)):
         events = _merged([reading.event(one) for one in happened])
         order = tuple((e.kind, e.site, e.lanes, e.times) for e in events)
@@ -58,8 +59,13 @@ def rounds(trace: Trace) -> list[Round]:
         latest[order] = events
     return [
         Round(count, latest[order][:MOST_EVENTS], max(0, len(latest[order]) - MOST_EVENTS))
-        for order, count in found.most_common(MOST_ROUNDS)
-    ]
+        for order, count in found.most_common()
+        if not any(_begins(order, other) and count <= found[other] for other in found)
+    ][:MOST_ROUNDS]
+
+
+def _begins(order: tuple[object, ...], other: tuple[object, ...]) -> bool:
+    return len(order) < len(other) and other[: len(order)] == order
 
 
 def copies(trace: Trace) -> list[Copy]:

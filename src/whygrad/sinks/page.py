@@ -11,6 +11,7 @@ from collections.abc import Callable
 from whygrad.report.html.page import PARTS, assembled, part
 from whygrad.report.model import Report
 from whygrad.report.places import relative
+from whygrad.rule import rules
 from whygrad.sinks.allowance import Allowance
 from whygrad.sinks.server import Server
 from whygrad.sinks.sink import SinkError
@@ -57,6 +58,7 @@ class LivePage:
 
     def start(self) -> str:
         """The address; whoever has it may look."""
+        rules()  # They are needed at the end in any case, and their import is not to be paid by the first viewer.
         try:
             self.server.start()
         except OSError as error:
