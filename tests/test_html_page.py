@@ -194,6 +194,12 @@ def test_links_stay_inside_and_lead_somewhere(folder: Path) -> None:
     assert {link[1:] for link in links(markup)} <= names
 
 
+def test_a_layer_that_was_sampled_once_has_no_course() -> None:
+    report = large(parameters=4, samples=1)
+    assert [link for link in links(page(report)) if link.startswith("#n")] == []
+    assert [link for link in links(page(large(parameters=4, samples=2))) if link.startswith("#n")] != []
+
+
 def structure(markup: str) -> list[str]:
     return [tag for tag, _ in Reading(markup).tags]
 

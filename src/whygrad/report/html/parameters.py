@@ -45,7 +45,8 @@ def _table(report: Report) -> Markup:
     causes = {p: (f.code, names[id(f)]) for f in reversed(report.loud) for p in f.parameters}
     summary = report.telemetry
     courses = summary.parameters if summary is not None else {}
-    numbers = {name: index for index, name in enumerate(summary.norms)} if summary is not None else {}
+    norms = summary.norms if summary is not None else {}
+    numbers = {name: index for index, (name, series) in enumerate(norms.items()) if len(series.shown()) > 1}
     rows = [_row(p, causes.get(p.name), courses.get(p.name), numbers) for p in report.parameters]
     table = el("table", el("thead", el("tr", heads)), el("tbody", rows), cls="parameters", id="parameter-table")
     return el("div", table, cls="scroll tall", tabindex="0", role="region", aria_label="Parameters")
