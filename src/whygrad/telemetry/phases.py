@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from whygrad.telemetry.histogram import Histogram
-from whygrad.telemetry.record import Gradient, Record
+from whygrad.telemetry.record import Gradient, LayerSample, Record
 
 MOST = 8
+Modules = dict[str, tuple[Histogram, Histogram]]
+"""Raw and clipped by module."""
 
 
 @dataclass(slots=True)
@@ -42,22 +44,17 @@ class Phase:
     first: int
     last: int
     layers: dict[str, tuple[Level, Level]] = field(default_factory=dict)
-    modules: dict[str, tuple[Histogram, Histogram]] = field(default_factory=dict)
+    modules: Modules = field(default_factory=dict)
     optimizers: set[str] = field(default_factory=set)
 
-    def add(self, record: Record) -> None:
+    def add(self, record: Record, layers: list[LayerSample]) -> None:
         self.last = max(self.last, record.update)
         self.optimizers.add(record.optimizer)
-        for layer in record.layers():
+        for layer in layers:
             levels = self.layers.setdefault(layer.name, (Level(), Level()))
             for level, gradient in zip(levels, (layer.raw, layer.clipped), strict=True):
                 if gradient is not None:
                     level.add(gradient)
-        for parameter in record.parameters:
-            both = self.modules.setdefault(parameter.module, (Histogram(), Histogram()))
-            for histogram, gradient in zip(both, (parameter.raw, parameter.clipped), strict=True):
-                if gradient is not None:
-                    histogram.merge(gradient.histogram)
 
     def merge(self, later: Phase) -> None:
         self.last = later.last
@@ -101,29 +98,51 @@ def _level(numbers: list[float] | None) -> Level:
 
 @dataclass(slots=True)
 class Phases:
-    """A phase begins when an optimizer comes again; where there are too many, two become one."""
+    """A phase begins when an optimizer comes again; where there are too many, two become one.
+
+    Histograms are those of the whole run less those of its beginning: adding them up a second time with every sample
+    would double what a sample costs.
+    """
 
     found: list[Phase] = field(default_factory=list)
     stride: int = 1
     """Turns of all optimizers that make a phase."""
     _turns: int = 0
+    _before: Modules | None = None
+    """Histograms of the whole run when the current phase began; None for phases that were read from a file."""
 
-    def add(self, record: Record) -> None:
+    @property
+    def growing(self) -> bool:
+        return self._before is not None
+
+    def begins(self, record: Record) -> bool:
+        """Whether this record is the first of a new phase."""
         current = self.found[-1] if self.found else None
-        if current is None or record.optimizer in current.optimizers:
-            if current is not None and self._turns < self.stride:
-                self._turns += 1
-                current.optimizers.clear()
-            else:
-                current = self._next(record.update)
-        current.add(record)
+        return current is None or (record.optimizer in current.optimizers and self._turns >= self.stride)
 
-    def _next(self, update: int) -> Phase:
+    def begin(self, update: int, now: Modules) -> None:
+        self.settle(now)
         if len(self.found) >= MOST:
             for early, late in zip(self.found[::2], self.found[1::2], strict=True):
                 early.merge(late)
             del self.found[1::2]
             self.stride *= 2
         self.found.append(Phase(update, update))
-        self._turns = 1
-        return self.found[-1]
+        self._turns, self._before = 1, now
+
+    def add(self, record: Record, layers: list[LayerSample]) -> None:
+        current = self.found[-1]
+        if record.optimizer in current.optimizers:
+            self._turns += 1
+            current.optimizers.clear()
+        current.add(record, layers)
+
+    def settle(self, now: Modules) -> None:
+        """Give the current phase its histograms."""
+        before = self._before
+        if before is not None and self.found:
+            nothing = (Histogram(), Histogram())
+            self.found[-1].modules = {
+                name: (raw.since(before.get(name, nothing)[0]), clipped.since(before.get(name, nothing)[1]))
+                for name, (raw, clipped) in now.items()
+            }

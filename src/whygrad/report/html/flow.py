@@ -12,7 +12,7 @@ from whygrad.report.html.markup import Markup, data, el, joined
 from whygrad.report.model import Report
 from whygrad.report.numbers import number, percent
 from whygrad.telemetry.histogram import Histogram
-from whygrad.telemetry.phases import Level, Phase
+from whygrad.telemetry.phases import Level, Modules, Phase
 from whygrad.telemetry.series import Series
 from whygrad.telemetry.summary import Summary
 
@@ -20,6 +20,8 @@ MOST_MULTIPLES = 48
 MOST_ROWS = 80
 """Layers; of a deeper network neighbours are taken together."""
 LEAST = 1e-12
+Frame = tuple[int, int, float]
+"""Of a histogram: the powers of two that it spans, and the largest share."""
 
 
 def flow(report: Report) -> Markup:
@@ -30,7 +32,9 @@ def flow(report: Report) -> Markup:
             el("p", "No gradients were sampled in this run, so there is nothing to draw.", cls="calm")
         ]
         return el("section", el("h2", "Gradient flow"), body, id="flow")
-    scale = Scale(each, summary)
+    phases, modules = summary.phases, _modules(summary)
+    scale = Scale(each, phases)
+    frames = {name: _frame(name, both, phases) for name, both in modules.items()}
     groups = _groups([layer.name for layer in each])
     rate = summary.clip_rate
     clips = f"; {percent(rate)} of them clipped" if rate is not None else ""
@@ -40,11 +44,11 @@ def flow(report: Report) -> Markup:
         "section",
         el("h2", "Gradient flow"),
         el("p", said, cls="calm"),
-        _slider(summary),
+        _slider(len(phases)),
         _bars(_together(each, groups), scale),
-        _histograms(summary),
+        _histograms(modules, frames),
         _over_time(summary),
-        data("flow-data", _phases(summary, scale, groups)),
+        data("flow-data", _phases(phases, scale, groups, frames)),
         id="flow",
     )
 
@@ -52,9 +56,9 @@ def flow(report: Report) -> Markup:
 class Scale:
     """One logarithmic axis for all bars of the run and of its phases."""
 
-    def __init__(self, found: list[Layer], summary: Summary) -> None:
+    def __init__(self, found: list[Layer], phases: list[Phase]) -> None:
         bars: list[Bar | Level] = [b for layer in found for b in (layer.raw, layer.clipped) if b is not None]
-        bars += [v for phase in summary.phases.found for levels in phase.layers.values() for v in levels if v.samples]
+        bars += [v for phase in phases for levels in phase.layers.values() for v in levels if v.samples]
         values = [v for bar in bars for v in (bar.mean, bar.largest) if v > LEAST]
         self.low = math.floor(math.log10(min(values))) if values else -1
         self.high = max(math.ceil(math.log10(max(values))) if values else 0, self.low + 1)
@@ -93,8 +97,7 @@ def _merged(bars: Iterable[Bar | Level | None]) -> tuple[float, float, float] | 
     return mean, max(bar.largest for bar in seen), sum(bar.zeros for bar in seen) / len(seen)
 
 
-def _slider(summary: Summary) -> Markup | None:
-    last = len(summary.phases.found)
+def _slider(last: int) -> Markup | None:
     if last < 2:
         return None
     control = el("input", type="range", id="phase", min="0", max=str(last), value="0", step="1")
@@ -144,19 +147,14 @@ def _bar(bar: Bar | None, scale: Scale, cls: str, top: int) -> Markup:
     )
 
 
-def _modules(summary: Summary) -> dict[str, tuple[Histogram, Histogram]]:
-    out: dict[str, tuple[Histogram, Histogram]] = {}
-    for parameter in summary.parameters.values():
-        both = out.setdefault(parameter.module, (Histogram(), Histogram()))
-        both[0].merge(parameter.raw.histogram)
-        both[1].merge(parameter.clipped.histogram)
-    return dict(list(out.items())[:MOST_MULTIPLES])
+def _modules(summary: Summary) -> Modules:
+    return dict(list(summary.modules().items())[:MOST_MULTIPLES])
 
 
-def _histograms(summary: Summary) -> Markup:
+def _histograms(modules: Modules, frames: dict[str, Frame]) -> Markup:
     figures = []
-    for index, (name, both) in enumerate(_modules(summary).items()):
-        low, high, most = _frame(summary, name, both)
+    for index, (name, both) in enumerate(modules.items()):
+        low, high, most = frames[name]
         drawn = joined(
             Markup(f'<path class="{cls}" d="{outline(octaves(h), low, high, most)}"/>')
             for h, cls in zip(both, ("raw", "clipped"), strict=True)
@@ -168,9 +166,9 @@ def _histograms(summary: Summary) -> Markup:
     return el("div", el("h3", "Magnitudes, raw against clipped"), el("div", figures, cls="multiples"))
 
 
-def _frame(summary: Summary, name: str, both: tuple[Histogram, Histogram]) -> tuple[int, int, float]:
+def _frame(name: str, both: tuple[Histogram, Histogram], phases: list[Phase]) -> Frame:
     """One axis for the whole run and every phase of a module."""
-    everything = [*both, *(h for p in summary.phases.found for h in p.modules.get(name, ()))]
+    everything = [*both, *(h for p in phases for h in p.modules.get(name, ()))]
     counted = [octaves(h) for h in everything]
     powers = [power for counts in counted for power in counts] or [0]
     shares = [max(c.values()) / sum(c.values()) for c in counted if c]
@@ -204,19 +202,19 @@ def _series(points: list[tuple[int, float]]) -> list[Markup]:
     return [el("td", framed(sparkline(points), "spark")), el("td", latest, cls="number")]
 
 
-def _phases(summary: Summary, scale: Scale, groups: list[list[str]]) -> list[dict[str, Any]]:
-    modules = _modules(summary)
-    frames = {name: _frame(summary, name, both) for name, both in modules.items()}
+def _phases(
+    phases: list[Phase], scale: Scale, groups: list[list[str]], frames: dict[str, Frame]
+) -> list[dict[str, Any]]:
     nothing = (Histogram(), Histogram())
     return [
         {
             "said": f"updates {phase.first} to {phase.last}" if phase.last > phase.first else f"update {phase.first}",
             "layers": [[_level(phase, group, kind, scale) for kind in (0, 1)] for group in groups],
             "modules": [
-                [outline(octaves(h), *frames[name]) for h in phase.modules.get(name, nothing)] for name in modules
+                [outline(octaves(h), *frames[name]) for h in phase.modules.get(name, nothing)] for name in frames
             ],
         }
-        for phase in summary.phases.found
+        for phase in phases
     ]
 
 
