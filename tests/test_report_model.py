@@ -159,6 +159,22 @@ def test_the_margin_is_beside_the_lines_that_did_it(report: Report) -> None:
     assert all(listing.lines[n] == lines[n - 1] for n in listing.lines)
 
 
+def test_a_log_probability_of_a_choice_is_no_cut() -> None:
+    policy = nn.Linear(3, 2)
+    optimizer = torch.optim.Adam(policy.parameters())
+    with whygrad.watch() as watching:
+        for _ in range(2):
+            dist = torch.distributions.Categorical(logits=policy(torch.randn(8, 3)))
+            greedy = dist.logits.argmax(-1)
+            loss = -dist.log_prob(torch.randint(2, (8,))).mean() + greedy.float().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    marks = watching.report.listings[__file__].marks
+    lines = Path(__file__).read_text(encoding="utf-8").splitlines()
+    assert {lines[n - 1].split("=")[0].strip() for n, kinds in marks.items() if "cuts" in kinds} == {"greedy"}
+
+
 def test_it_all_survives_storage(report: Report, tmp_path: Path) -> None:
     again = stored(report, tmp_path / "report.json")
     assert again.chains == report.chains

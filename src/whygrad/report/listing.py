@@ -9,7 +9,7 @@ from whygrad.finding import Finding
 from whygrad.report.chaining import why_blocked
 from whygrad.report.rounds import copies
 from whygrad.source import files
-from whygrad.trace import BLOCKING, Site, Trace
+from whygrad.trace import BLOCKING, Kind, Site, Trace
 from whygrad.wording import plural
 
 MOST_FILES = 8
@@ -73,7 +73,9 @@ def _operations(trace: Trace) -> Iterator[tuple[Site, str, str]]:
         if op.site is None:
             continue
         carried = any(operand.carries for operand in op.inputs)
-        if carried and op.kind in BLOCKING:
+        # Whole numbers that come out of an operation on whole numbers were no gradient's way before either.
+        whole = op.kind is Kind.DISCRETE and any(not found.floating for _, found in trace.graph.operands(op))
+        if carried and op.kind in BLOCKING and not whole:
             yield op.site, "cuts", why_blocked(op)
         elif op.region is not None and op.blocks and op.layer and op.region.site is not None:
             yield op.region.site, "cuts", f"no gradient is recorded under {op.region.how}"
