@@ -10,8 +10,9 @@ import torch
 
 import whygrad
 from test_rule_examples import blocks
-from whygrad.report.model import Report
-from whygrad.report.standing import owner, standings
+from whygrad.finding import Finding
+from whygrad.report.model import MatrixCell, MatrixRow, ParameterRow, Report
+from whygrad.report.standing import columns, concerned, owner, standings
 from whygrad.rule import rules
 
 CUT = ["WG101", "WG102", "WG103", "WG104", "WG105", "WG106", "WG108", "WG111", "WG112", "WG113"]
@@ -71,6 +72,22 @@ def test_the_repaired_example_has_nothing_marked(code: str, tmp_path: Path) -> N
     assert not marked(found, "missing")
     assert not marked(found, "leaking")
     assert not [stop for chain in found.chains for stop in chain.stops if stop.role in ("cut", "leak")]
+
+
+def test_a_module_that_no_loss_is_made_of_has_a_column() -> None:
+    rows = [
+        ParameterRow("net.0.weight", [2], "nonzero", [], [], True, "net"),
+        ParameterRow("idle.weight", [2], "none", [], [], False, "idle"),
+    ]
+    found = Report(
+        parameters=rows, matrix=[MatrixRow("loss", "", None, {"net": MatrixCell(1, 1, None, None, ["opt"], [])})]
+    )
+    found.findings = [
+        Finding("WG107", "unused-in-loss", "warning", "idle is not trained", None, parameters=["idle.weight"])
+    ]
+    assert columns(found) == ["net", "idle"]
+    assert [f.code for f in concerned(found)["idle"]] == ["WG107"]
+    assert standings(found)[0, "idle"].state == "nothing"
 
 
 def test_the_innermost_module_owns_a_parameter() -> None:

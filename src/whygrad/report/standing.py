@@ -34,26 +34,34 @@ class Standing:
 
 
 def columns(report: Report) -> list[str]:
-    """Modules, those that are trained first."""
+    """Modules, those that are trained first, and last those that an optimizer holds and no loss is made of."""
     out = dict.fromkeys(module for row in report.matrix for module in row.cells)
     out |= dict.fromkeys(module for row in report.matrix for module in row.not_reached)
+    known = list(out)
+    out |= dict.fromkeys(p.module for p in report.parameters if p.module and not owner(p.name, known))
     return list(out)
 
 
-def standings(report: Report) -> dict[tuple[int, str], Standing]:
-    modules = columns(report)
-    concerned: dict[str, list[Finding]] = {module: [] for module in modules}
+def concerned(report: Report) -> dict[str, list[Finding]]:
+    """By module: the findings about its parameters."""
+    out: dict[str, list[Finding]] = {module: [] for module in columns(report)}
+    modules = list(out)
     for finding in report.loud:
         for module in {owner(name, modules) for name in finding.parameters} - {""}:
-            concerned[module].append(finding)
+            out[module].append(finding)
+    return out
+
+
+def standings(report: Report) -> dict[tuple[int, str], Standing]:
+    about = concerned(report)
     named: dict[tuple[int, str], set[str]] = {}
     for chain in report.chains:
         named.setdefault((chain.row, chain.module), set()).update(s.code for s in chain.stops if s.role)
     shown = set[str]().union(*named.values())
     return {
-        (index, module): _standing(row, module, concerned[module], named.get((index, module), set()), shown)
+        (index, module): _standing(row, module, findings, named.get((index, module), set()), shown)
         for index, row in enumerate(report.matrix)
-        for module in modules
+        for module, findings in about.items()
     }
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from whygrad.finding import Finding
 from whygrad.report.html.markup import Markup, el
 from whygrad.report.model import MatrixRow, Report
 from whygrad.report.numbers import percent
-from whygrad.report.standing import WORDS, Standing, columns, standings
+from whygrad.report.standing import WORDS, Standing, columns, concerned, standings
 from whygrad.report.words import short
 
 SIGNS = {
@@ -27,12 +28,12 @@ def _body(report: Report, linked: bool) -> list[Markup]:
     modules = columns(report)
     if not report.matrix or not modules:
         return [el("p", "No loss was traced in this run, so there is nothing to show.", cls="calm")]
-    found = standings(report)
+    found, about = standings(report), concerned(report)
     states = [s for s in SIGNS if s != "nothing" and any(v.state == s for v in found.values())]
     legend = [el("li", el("span", SIGNS[s], cls=f"sign {s}", aria_hidden="true"), " ", WORDS[s]) for s in states]
     table = el(
         "table",
-        el("thead", el("tr", el("th", "loss term", scope="col"), [_module(m, report) for m in modules])),
+        el("thead", el("tr", el("th", "loss term", scope="col"), [_module(m, report, about[m]) for m in modules])),
         el("tbody", [_row(i, row, modules, found, linked) for i, row in enumerate(report.matrix)]),
         cls="matrix",
     )
@@ -45,9 +46,16 @@ def _body(report: Report, linked: bool) -> list[Markup]:
     return [el("p", said, cls="calm"), scroll, el("ul", legend, cls="legend")]
 
 
-def _module(module: str, report: Report) -> Markup:
+def _module(module: str, report: Report, findings: list[Finding]) -> Markup:
     role = report.roles.get(module, "")
-    return el("th", el("span", module, cls="name"), el("span", role, cls="role") if role else None, scope="col")
+    codes = ", ".join(dict.fromkeys(f.code for f in findings))
+    return el(
+        "th",
+        el("span", module, cls="name"),
+        el("span", role, cls="role") if role else None,
+        el("span", codes, cls="codes") if codes else None,
+        scope="col",
+    )
 
 
 def _row(
