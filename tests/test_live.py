@@ -244,7 +244,7 @@ class Running:
 
 
 def test_two_viewers_one_of_them_killed_a_reload_and_a_flood(tmp_path: Path) -> None:
-    run = Running(tmp_path, 600, 0.02)
+    run = Running(tmp_path, 300, 0.02)
     killed, patient = run.viewer(), run.viewer()
     assert "so far" in ask(run.address)[1]
     assert "so far" in ask(run.address)[1]
@@ -257,14 +257,14 @@ def test_two_viewers_one_of_them_killed_a_reload_and_a_flood(tmp_path: Path) -> 
     out, err = run.ended()
     heard, _ = patient.communicate(timeout=30)
     assert run.process.returncode == 0
-    assert "whygrad: healthy. 600 updates watched" in err
+    assert "whygrad: healthy. 300 updates watched" in err
     assert heard.rstrip().endswith("event: end\ndata: {}")
-    assert "600 watched" in heard
-    assert stored(tmp_path)["updates"] == 600
+    assert "300 watched" in heard
+    assert stored(tmp_path)["updates"] == 300
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(run.address, timeout=5)
     others, elapsed = map(float, (tmp_path / "others.txt").read_text().split())
-    alone = whygrad(tmp_path, "run", "train.py", "600", "0", env={"OMP_NUM_THREADS": "1"})
+    alone = whygrad(tmp_path, "run", "train.py", "300", "0", env={"OMP_NUM_THREADS": "1"})
     assert alone.out == out
     usual, _ = map(float, (tmp_path / "others.txt").read_text().split())
     assert others - usual < 0.01 * elapsed + ADVANCE + 0.15
@@ -280,7 +280,7 @@ def test_nothing_to_show_is_said_before_the_script_starts(tmp_path: Path) -> Non
 @pytest.mark.skipif(chromium() is None, reason="Chromium is not installed (make test-html installs it)")
 def test_a_browser_follows_the_run_to_its_end(tmp_path: Path) -> None:
     with Browser() as browser:
-        run = Running(tmp_path, 500, 0.01)
+        run = Running(tmp_path, 300, 0.02)
         tab = browser.tab()
         tab.open(run.address)
         tab.until(lambda: tab.run("document.querySelector('.facts').innerText").find("watched") > 0)
