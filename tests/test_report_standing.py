@@ -11,7 +11,7 @@ import torch
 import whygrad
 from test_rule_examples import blocks
 from whygrad.finding import Finding
-from whygrad.report.model import MatrixCell, MatrixRow, ParameterRow, Report
+from whygrad.report.model import ZERO, MatrixCell, MatrixRow, ParameterRow, Report
 from whygrad.report.standing import columns, concerned, owner, standings
 from whygrad.rule import rules
 
@@ -88,6 +88,11 @@ def test_a_module_that_no_loss_is_made_of_has_a_column() -> None:
     assert columns(found) == ["net", "idle"]
     assert [f.code for f in concerned(found)["idle"]] == ["WG107"]
     assert standings(found)[0, "idle"].state == "nothing"
+
+
+def test_a_gradient_of_exactly_zero_is_neither_trained_nor_meant() -> None:
+    found = Report(matrix=[MatrixRow("loss", "", None, not_reached={"net": ZERO, "target": "frozen"})])
+    assert {module: s.state for (_, module), s in standings(found).items()} == {"net": "zero", "target": "constant"}
 
 
 def test_the_innermost_module_owns_a_parameter() -> None:

@@ -9,7 +9,7 @@ from whygrad import wording
 from whygrad.finding import Finding
 from whygrad.report.chaining import chains
 from whygrad.report.listing import listings
-from whygrad.report.model import LossRow, MatrixCell, MatrixRow, ParameterRow, Report
+from whygrad.report.model import ZERO, LossRow, MatrixCell, MatrixRow, ParameterRow, Report
 from whygrad.report.rounds import rounds
 from whygrad.source import expressions, files
 from whygrad.trace import Backward, Trace
@@ -140,7 +140,7 @@ def _not_reached(trace: Trace, row: Row) -> dict[str, str]:
     depends = frozenset[int]().union(*(trace.graph.depends(root) for root in known))
     reach = frozenset[int]().union(*(trace.graph.reach(root) for root in known))
     return {
-        module: "connected, and the gradient is exactly zero" if reach & set(numbers) else _why_not(trace, numbers)
+        module: ZERO if reach & set(numbers) else _why_not(trace, numbers)
         for module, numbers in modules(trace).items()
         if module not in row.cells and depends.intersection(numbers)
     }

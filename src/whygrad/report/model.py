@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from whygrad.report.flow import FlowPlot
 
 VERSION = 1
+ZERO = "connected, and the gradient is exactly zero"
+"""Why a term does not train a module that the graph leads to."""
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from whygrad.finding import Finding
-from whygrad.report.model import MatrixCell, MatrixRow, Report
+from whygrad.report.model import ZERO, MatrixCell, MatrixRow, Report
 from whygrad.report.table import detail
 
 WORDS = {
@@ -15,6 +15,7 @@ WORDS = {
     "discarded": "discarded: cleared before any step",
     "unused": "used by no step",
     "constant": "computed from it, a constant on purpose",
+    "zero": ZERO,
     "nothing": "not computed from it",
 }
 
@@ -80,7 +81,8 @@ def _standing(row: MatrixRow, module: str, findings: list[Finding], named: set[s
         return Standing("nothing", None, WORDS["nothing"])
     if cuts:
         return Standing("missing", None, cuts[0].here or cuts[0].message, _codes(cuts))
-    return Standing("constant", None, row.not_reached[module])
+    reason = row.not_reached[module]
+    return Standing("zero" if reason == ZERO else "constant", None, reason)
 
 
 def _codes(findings: list[Finding]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ SIGNS = {
     "discarded": "⊘",
     "unused": "○",
     "constant": "·",
+    "zero": "0",
     "nothing": "",
 }
 

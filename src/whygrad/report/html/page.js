@@ -88,6 +88,9 @@
     const loss = data.rows[chain.row];
     const between = Math.max(stops.length - 2, 0);
     const passed = between === 1 ? "1 operation" : `${between} operations`;
+    if (!chain.gets_to && data.states[`${chain.row} ${chain.module}`] === "zero") {
+      return `${chain.parameter} is connected with ${loss}, and the gradient is exactly zero.`;
+    }
     if (!chain.gets_to) {
       const leak = stops.find((s) => s.role === "leak");
       return leak ? `Gradient of ${loss} arrives at ${chain.parameter}, and should not by this way: ${leak.why}.`
