@@ -7,7 +7,7 @@ PEERS := .venv-peers
 # torch comes first and on its own: whygrad never asks for it, it watches the one that is there.
 TORCH ?= torch==2.13.0
 
-.PHONY: demo test test-peers test-thorough check bench bench-agents clean
+.PHONY: demo test test-html test-peers test-thorough check gallery bench bench-agents clean
 
 demo: $(VENV)/ready
 	@echo "+ whygrad run examples/dqn_corridor.py"
@@ -16,6 +16,11 @@ demo: $(VENV)/ready
 # Two files at a time; the one that runs whole scripts keeps two processes busy by itself.
 test: check
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# The report's page and the live page in a real browser; `make test` does so, too, where Chromium is at hand.
+test-html: $(VENV)/ready-dev
+	command -v chromium >/dev/null || apt-get install -y --no-install-recommends chromium
+	$(BIN)/python -m pytest tests/test_html_browser.py tests/test_live.py tests/test_notebook.py
 
 # Other people's trainers, in an environment of their own.
 test-peers: $(PEERS)/ready
@@ -32,6 +37,10 @@ check: $(VENV)/ready-dev
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The real reports that docs/gallery shows.
+gallery: $(VENV)/ready-dev
+	$(BIN)/python benchmarks/gallery.py
 
 # Peers that are not installed are named and left out; .venv-peers has wandb.
 bench: $(VENV)/ready-dev

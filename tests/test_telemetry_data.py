@@ -160,3 +160,23 @@ def test_the_variation_of_a_norm_is_that_of_its_samples() -> None:
     course = Summary.from_json(json.loads(json.dumps(summary.to_json()))).parameters["net.0.weight"].raw
     assert course.variation == pytest.approx(statistics.pstdev(norms) / statistics.mean(norms))
     assert Summary().to_json()["parameters"] == []
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.lists(FINITE, min_size=1, max_size=4)), min_size=1, max_size=80))
+def test_phases_add_up_to_the_run(samples: list[tuple[str, list[float]]]) -> None:
+    summary = Summary()
+    for update, (optimizer, values) in enumerate(samples):
+        gradient = Gradient(1.0 + update, 1.0, 0.0, 0.0, 4, Histogram.of(values))
+        summary.add(Record(update, 0.0, optimizer, [ParameterSample(f"{optimizer}.w", optimizer, 4, gradient)]))
+    phases = Summary.from_json(json.loads(json.dumps(summary.to_json()))).phases
+    assert 1 <= len(phases) <= 8
+    assert [p.first for p in phases] == sorted(p.first for p in phases)
+    assert (phases[0].first, phases[-1].last) == (0, len(samples) - 1)
+    for name in {optimizer for optimizer, _ in samples}:
+        mine = [values for optimizer, values in samples if optimizer == name]
+        together = Histogram()
+        for phase in phases:
+            together.merge(phase.modules[name][0] if name in phase.modules else Histogram())
+        assert together == Histogram.of(value for values in mine for value in values)
+        assert sum(p.layers[name][0].samples for p in phases if name in p.layers) == len(mine)
+        assert max(p.layers[name][0].mean for p in phases if name in p.layers) <= len(samples) / 2

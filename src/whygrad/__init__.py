@@ -54,3 +54,10 @@ def stop() -> Report:
     if session is None:
         raise RuntimeError("whygrad is not watching; call whygrad.start() first")
     return session.stop()
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext whygrad` in a notebook or in IPython."""
+    from whygrad.notebook import register
+
+    register(shell)

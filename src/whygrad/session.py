@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import os
+import platform
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -15,8 +17,10 @@ from whygrad import engine
 from whygrad.about import __version__
 from whygrad.report.build import build
 from whygrad.report.model import Report
+from whygrad.report.places import renamed
 from whygrad.sinks.opening import Destinations
 from whygrad.sinks.sink import Outlets
+from whygrad.source import cells
 from whygrad.telemetry.summary import Summary
 from whygrad.trace import Trace
 
@@ -42,6 +46,7 @@ class Session:
         self._summary = Summary()
         self._outlets = Outlets([])
         self._report: Report | None = None
+        self._begun: float | None = None
 
     def start(self) -> Session:
         """Begin to watch this process. Child processes are left alone."""
@@ -58,9 +63,26 @@ class Session:
         _active = self
         self._outlets = self.destinations.open(self._summary)
         share = self.config.budget / 100.0
-        self.capture = Capture(Options(self.config.updates, self.config.trace, share, self._sampled))
+        options = Options(self.config.updates, self.config.trace, share, self._sampled, self._clock)
+        self.capture = capture = Capture(options)
+        if self.destinations.page is not None:
+            self.destinations.page.follow(self._summary, lambda: capture.traced_updates, self._so_far)
         self.capture.start()
+        self._begun = time.perf_counter()
         return self
+
+    def _clock(self) -> float:
+        """Stands still while the live page is served: that has an allowance of its own."""
+        page = self.destinations.page
+        return time.perf_counter() - (page.paused if page is not None else 0.0)
+
+    def _so_far(self) -> Report:
+        """What can be said before the end."""
+        assert self.capture is not None
+        trace = self.capture.snapshot()
+        report = self._described(build(trace, engine.diagnose(trace, self.config)))
+        report.verdict = _verdict(trace, watching=True)
+        return report
 
     def _sampled(self, record: Record) -> None:
         self._summary.add(record)
@@ -81,11 +103,19 @@ class Session:
             report = build(trace, engine.diagnose(trace, self.config))
         except Exception as error:  # A report that cannot be made must not take the script's result along.
             report = Report(limits=[*trace.limits, f"the report could not be made ({type(error).__name__}: {error})"])
+        self._described(report)
+        report.verdict = _verdict(trace, self.capture is not None)
+        report.telemetry = self._telemetry()
+        return report
+
+    def _described(self, report: Report) -> Report:
+        """With what ran, and for how long."""
+        renamed(report, cells.title)
         report.whygrad = __version__
         torch = sys.modules.get("torch")
         report.framework = f"torch {torch.__version__}" if torch is not None else ""
-        report.verdict = _verdict(trace, self.capture is not None)
-        report.telemetry = self._telemetry()
+        report.python = platform.python_version()
+        report.seconds = time.perf_counter() - self._begun if self._begun is not None else 0.0
         return report
 
     def _telemetry(self) -> Summary | None:

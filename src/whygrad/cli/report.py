@@ -9,6 +9,8 @@ from typing import Any
 
 from whygrad.cli.output import Voice
 from whygrad.report import json, table
+from whygrad.report.html.page import page
+from whygrad.report.model import Report
 
 LAST = Path(".whygrad") / "last.json"
 
@@ -20,6 +22,7 @@ def add(commands: Any) -> None:
         description="Render a stored report on stdout. Without FILE: the last run in this folder.",
     )
     command.add_argument("file", metavar="FILE", nargs="?", type=Path, default=LAST, help=f"default: {LAST}")
+    command.add_argument("--html", metavar="FILE", type=Path, help="write the report as one page instead of showing it")
     command.add_argument("--matrix", action="store_true", help="show who trains whom in full: terms, shares, angles")
     add_format(command)
     command.set_defaults(main=main)
@@ -35,8 +38,20 @@ def main(options: argparse.Namespace) -> int:
         report = json.load(options.file)
     except json.ReportError as error:
         return Voice(sys.stderr).complain(str(error))
+    if options.html is not None:
+        return _page(report, options.html)
     if options.matrix and options.format != "json":  # JSON has the matrix in it.
         Voice(sys.stdout).say("\n".join(line.plain for line in table.whole(report)) + "\n")
         return 0
     Voice(sys.stdout).report(report, options.format, options.color)
     return 1 if report.worst() == "error" else 0
+
+
+def _page(report: Report, file: Path) -> int:
+    voice = Voice(sys.stderr)
+    try:
+        file.write_text(page(report), encoding="utf-8")
+    except OSError as error:
+        return voice.complain(f"--html {file}: not written ({error.strerror})")
+    voice.say(f"whygrad: report in {file}\n")
+    return 0

@@ -6,6 +6,9 @@ import argparse
 import dataclasses
 import os
 import sys
+import threading
+import webbrowser
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +18,16 @@ from whygrad.cli import report as reporting
 from whygrad.cli.output import Voice
 from whygrad.cli.script import Script, ScriptError, execute
 from whygrad.report import json
+from whygrad.report.html.page import page
 from whygrad.report.model import Report
 from whygrad.report.places import relative
+from whygrad.report.text import plain
 from whygrad.session import asked
 from whygrad.sinks.live import LIVE
+from whygrad.sinks.page import LivePage
 from whygrad.sinks.sink import SinkError
 
-WITH_VALUE = "--json --updates --trace --fail-on --format --color --tensorboard --log --budget".split()
+WITH_VALUE = "--json --html --updates --trace --fail-on --format --color --tensorboard --log --budget".split()
 OVERRIDING = ("updates", "trace", "fail_on", "tensorboard", "wandb", "log", "budget")
 USAGE = """whygrad run [options] script.py [args...]
        whygrad run [options] -m module [args...]
@@ -69,6 +75,7 @@ def add(commands: Any) -> None:
         description="Run a training script unchanged, as `python` would, and explain missing gradients on stderr.",
     )
     command.add_argument("--json", metavar="FILE", type=Path, help="also write the machine-readable report here")
+    command.add_argument("--html", metavar="FILE", type=Path, help="also write the report as one page here")
     command.add_argument("--updates", metavar="N", type=_count, help="updates to trace per loss (default: 5)")
     command.add_argument(
         "--trace",
@@ -88,6 +95,10 @@ def add(commands: Any) -> None:
         type=_percentage,
         help="time that sampling may take (default: 2; 0: no telemetry; 100: every update)",
     )
+    command.add_argument(
+        "--live", action="store_true", help="serve the page of the run while it goes on, on this machine"
+    )
+    command.add_argument("--open", action="store_true", help="with --live: open it in a browser")
     command.add_argument("-q", "--quiet", action="store_true", help="say nothing when all is well")
     command.add_argument("--full-traceback", action="store_true", help="keep whygrad's own frames in tracebacks")
     reporting.add_format(command)
@@ -100,15 +111,20 @@ def main(options: argparse.Namespace) -> int:
         return voice.complain(f"no script given\nusage: {USAGE}")
     base = os.getcwd()
     last = Path(base) / reporting.LAST
-    target = Path(base) / options.json if options.json is not None else None
+    wanted = {"--json": options.json, "--html": options.html}
+    targets = {option: Path(base) / file for option, file in wanted.items() if file is not None}
     try:
         script = Script.parse(options.rest)
         config = _config(options, script)
-        if target is not None and not _writable(target):
-            return voice.complain(f"--json {options.json}: cannot be written; the script was not started")
+        for option, target in targets.items():
+            if not _writable(target):
+                return voice.complain(f"{option} {wanted[option]}: cannot be written; the script was not started")
         live = Path(base) / LIVE
-        destinations = dataclasses.replace(asked(config), live=live, script=script.shown)
+        served = _served(options, script, config)
+        destinations = dataclasses.replace(asked(config), live=live, script=script.shown, page=served)
         destinations.check()
+        if served is not None:
+            _announce(served, voice, show=options.open)
         outcome = execute(script, config, destinations, full_traceback=options.full_traceback)
     except (ScriptError, SinkError, configuration.ConfigError) as error:
         return voice.complain(str(error))
@@ -116,11 +132,29 @@ def main(options: argparse.Namespace) -> int:
     if report is None:
         return outcome.status
     report.script, report.script_exit_code = script.shown, outcome.status
+    report.arguments = list(script.arguments)
     relative(report, base)
-    _keep(report, last, target, voice)
+    if served is not None:
+        served.finish(report)
+    _keep(report, last, targets, voice)
     if report.loud or not options.quiet:
         voice.report(report, options.format, options.color)
     return _status(outcome.status, report, config.fail_on)
+
+
+def _served(options: argparse.Namespace, script: Script, config: configuration.Config) -> LivePage | None:
+    if not options.live:
+        return None
+    if not config.budget:
+        raise SinkError("--live has nothing to show with a budget of 0; give --budget 2")
+    return LivePage(script.shown, config.budget / 100.0, os.getcwd())
+
+
+def _announce(served: LivePage, voice: Voice, *, show: bool) -> None:
+    address = served.start()
+    voice.say(f"whygrad: live at {address}\n")
+    if show:
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
 def _config(options: argparse.Namespace, script: Script) -> configuration.Config:
@@ -135,22 +169,32 @@ def _writable(file: Path) -> bool:
     return not file.is_dir() and folder.is_dir() and os.access(file if file.exists() else folder, os.W_OK)
 
 
-def _keep(report: Report, last: Path, target: Path | None, voice: Voice) -> None:
+def _keep(report: Report, last: Path, targets: dict[str, Path], voice: Voice) -> None:
     """Store the run; where that fails, say so and go on."""
-    text = json.dumps(report)
-    if target is not None:
+    written = {"--json": json.dumps(report), "--html": _page(report, voice)}
+    for option, target in targets.items():
         try:
-            target.write_text(text, encoding="utf-8")
+            target.write_text(written[option], encoding="utf-8")
         except OSError as error:
-            voice.complain(f"--json {target}: not written ({error.strerror})")
+            voice.complain(f"{option} {target}: not written ({error.strerror})")
     try:
         last.parent.mkdir(exist_ok=True)
         ignore = last.parent / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n", encoding="utf-8")
-        last.write_text(text, encoding="utf-8")
+        last.write_text(written["--json"], encoding="utf-8")
+        last.with_suffix(".html").write_text(written["--html"], encoding="utf-8")
     except OSError as error:
         voice.complain(f"{reporting.LAST} was not written ({error.strerror}); the report is only shown here")
+
+
+def _page(report: Report, voice: Voice) -> str:
+    """The page; one that cannot be made must not take the other forms along."""
+    try:
+        return page(report)
+    except Exception as error:
+        voice.complain(f"the page could not be made ({type(error).__name__}: {error}); the report itself is whole")
+        return f"<!doctype html><title>whygrad</title><pre>{escape(plain(report))}</pre>\n"
 
 
 def _status(script: int, report: Report, fail_on: str) -> int:

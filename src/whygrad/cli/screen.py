@@ -8,6 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from whygrad.report.numbers import number, percent
 from whygrad.sinks.watching import Row, Watched
 
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -26,8 +27,7 @@ def screen(shown: Watched, height: int) -> Group:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("raw norm over time", no_wrap=True, width=SPARK)
     for row in rows[: max(height - AROUND, 1)]:
-        rate = f"{row.clip_rate:.0%}" if row.clip_rate is not None else "–"
-        numbers = [_number(row.raw), _number(row.clipped), rate, _number(row.ratio)]
+        numbers = [number(row.raw), number(row.clipped), percent(row.clip_rate), number(row.ratio)]
         table.add_row(Text(row.layer), *numbers, sparkline(row.series[-SPARK:]))
     return Group(_heading(shown), table, Text("q quits; the run goes on", style="dim"))
 
@@ -35,7 +35,7 @@ def screen(shown: Watched, height: int) -> Group:
 def _heading(shown: Watched) -> Text:
     pace = f"{shown.pace:.1f} updates/s" if shown.pace is not None else ""
     clock = f"{int(shown.seconds) // 3600}:{int(shown.seconds) // 60 % 60:02}:{int(shown.seconds) % 60:02}"
-    losses = [f"{name} {_number(value)}" for name, value in list(shown.losses.items())[:3]]
+    losses = [f"{name} {number(value)}" for name, value in list(shown.losses.items())[:3]]
     parts = [f"update {shown.update}", pace, clock, *losses]
     return Text.assemble((shown.script, "bold"), "   ", "   ".join(part for part in parts if part))
 
@@ -74,7 +74,3 @@ def sparkline(values: list[float]) -> str:
         BLOCKS[min(int((value - low) / span * len(BLOCKS)), len(BLOCKS) - 1)] if value is not None else " "
         for value in logs
     )
-
-
-def _number(value: float | None) -> str:
-    return f"{value:.3g}" if value is not None else "–"

@@ -7,12 +7,15 @@ from collections import Counter
 
 from whygrad import wording
 from whygrad.finding import Finding
-from whygrad.report.model import LossRow, MatrixCell, MatrixRow, ParameterRow, Report
+from whygrad.report.chaining import chains
+from whygrad.report.listing import listings
+from whygrad.report.model import ZERO, LossRow, MatrixCell, MatrixRow, ParameterRow, Report
+from whygrad.report.rounds import rounds
 from whygrad.source import expressions, files
 from whygrad.trace import Backward, Trace
 from whygrad.trace.consumption import consumers
 from whygrad.trace.grouping import modules
-from whygrad.trace.matrix import Cell, matrix
+from whygrad.trace.matrix import Cell, Row, matrix
 from whygrad.trace.membership import PERSISTENT
 from whygrad.trace.roles import roles
 from whygrad.trace.terms import terms
@@ -21,17 +24,22 @@ MOST_LOSSES = 12
 
 
 def build(trace: Trace, findings: list[Finding]) -> Report:
+    rows = matrix(trace)
     report = Report(
         findings,
         _parameters(trace),
         _losses(trace),
-        _matrix(trace),
+        _matrix(trace, rows),
         roles(trace),
         trace.updates,
         trace.backward_calls,
         limits=list(trace.limits),
     )
     report.source = _source(findings)
+    report.traced_updates = trace.traced_updates
+    report.chains = chains(trace, rows, findings)
+    report.rounds = rounds(trace)
+    report.listings = listings(trace, findings)
     return report
 
 
@@ -57,6 +65,7 @@ def _parameters(trace: Trace) -> list[ParameterRow]:
                 consumed,
                 parameter.changed,
                 parameter.module,
+                [o.name for o in holders],
             )
         )
     return rows
@@ -110,8 +119,7 @@ def _discarded(trace: Trace, backward: Backward) -> set[int]:
     return cleared - {n for step in trace.steps for n, ids in step.consumed.items() if same.intersection(ids)}
 
 
-def _matrix(trace: Trace) -> list[MatrixRow]:
-    rows = matrix(trace)
+def _matrix(trace: Trace, rows: list[Row]) -> list[MatrixRow]:
     names = {row.key: wording.term(row.term) for row in rows if row.term is not None}
     return [
         MatrixRow(
@@ -120,9 +128,22 @@ def _matrix(trace: Trace) -> list[MatrixRow]:
             (row.term.site if row.term is not None else None) or row.site,
             {module: _cell(cell) for module, cell in row.cells.items()},
             {module: {names.get(k, k): v for k, v in found.items()} for module, found in row.cosines.items()},
+            _not_reached(trace, row),
         )
         for row in rows
     ]
+
+
+def _not_reached(trace: Trace, row: Row) -> dict[str, str]:
+    roots = row.term.ops if row.term is not None else (row.root,)
+    known = [root for root in roots if root is not None]
+    depends = frozenset[int]().union(*(trace.graph.depends(root) for root in known))
+    reach = frozenset[int]().union(*(trace.graph.reach(root) for root in known))
+    return {
+        module: ZERO if reach & set(numbers) else _why_not(trace, numbers)
+        for module, numbers in modules(trace).items()
+        if module not in row.cells and depends.intersection(numbers)
+    }
 
 
 def _cell(cell: Cell) -> MatrixCell:

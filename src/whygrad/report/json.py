@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from whygrad.finding import SEVERITIES, Finding, Label
+from whygrad.report import chains
 from whygrad.report.concise import concise
+from whygrad.report.listing import Listing
 from whygrad.report.model import VERSION, LossRow, MatrixCell, MatrixRow, ParameterRow, Report
+from whygrad.report.rounds import KINDS, Event, Round
 from whygrad.report.text import plain
 from whygrad.telemetry.summary import Summary
 from whygrad.trace import Site
@@ -39,6 +42,7 @@ def to_dict(report: Report) -> dict[str, Any]:
                 "consumed_by": p.consumed_by,
                 "changed": p.changed,
                 "module": p.module,
+                "held_by": p.held_by,
             }
             for p in report.parameters
         ],
@@ -61,6 +65,7 @@ def to_dict(report: Report) -> dict[str, Any]:
                 "span": span(row.site),
                 "cells": {module: dataclasses.asdict(cell) for module, cell in row.cells.items()},
                 "cosines": row.cosines,
+                "not_reached": row.not_reached,
             }
             for row in report.matrix
         ],
@@ -68,7 +73,38 @@ def to_dict(report: Report) -> dict[str, Any]:
         "limits": report.limits,
         "source": {file: {str(n): text for n, text in rows.items()} for file, rows in report.source.items()},
         "telemetry": report.telemetry.to_json() if report.telemetry is not None else None,
+        "arguments": report.arguments,
+        "python": report.python,
+        "seconds": report.seconds,
+        "traced_updates": report.traced_updates,
+        "paths": chains.to_json(report.chains, span),
+        "rounds": [
+            {"seen": r.seen, "events": [_event(e) for e in r.events], "left_out": r.left_out} for r in report.rounds
+        ],
+        "listings": {file: _listing(listing) for file, listing in report.listings.items()},
     }
+
+
+def _event(event: Event) -> dict[str, Any]:
+    return {
+        "kind": event.kind,
+        "text": event.text,
+        "span": span(event.site),
+        "lanes": list(event.lanes),
+        "note": event.note,
+        "wrong": event.wrong,
+        "times": event.times,
+    }
+
+
+def _listing(listing: Listing) -> dict[str, Any]:
+    """Consecutive lines as one block: keys for each would be as long as the source."""
+    blocks: list[dict[str, Any]] = []
+    for number, text in sorted(listing.lines.items()):
+        if not blocks or number != blocks[-1]["first"] + len(blocks[-1]["lines"]):
+            blocks.append({"first": number, "lines": []})
+        blocks[-1]["lines"].append(text)
+    return {"blocks": blocks, "marks": {str(line): said for line, said in sorted(listing.marks.items())}}
 
 
 def finding_to_dict(finding: Finding) -> dict[str, Any]:
@@ -107,7 +143,7 @@ def _site(data: Any) -> Site | None:
 
 
 def dumps(report: Report) -> str:
-    return json.dumps(to_dict(report), indent=1, default=str) + "\n"
+    return json.dumps(to_dict(report), separators=(",", ":"), default=str) + "\n"
 
 
 def load(file: Path) -> Report:
@@ -155,6 +191,7 @@ def _report(data: dict[str, Any]) -> Report:
                 _site(row["span"]),
                 {module: MatrixCell(**cell) for module, cell in row["cells"].items()},
                 row["cosines"],
+                row.get("not_reached", {}),
             )
             for row in data["matrix"]
         ],
@@ -169,7 +206,30 @@ def _report(data: dict[str, Any]) -> Report:
         data["verdict"],
         {file: {int(n): text for n, text in rows.items()} for file, rows in data["source"].items()},
         Summary.from_json(data["telemetry"]) if data.get("telemetry") is not None else None,
+        # What reports of the first versions do not have.
+        list(data.get("arguments", [])),
+        str(data.get("python", "")),
+        float(data.get("seconds", 0.0)),
+        int(data.get("traced_updates", 0)),
+        chains.from_json(data["paths"], _site) if "paths" in data else [],
+        [_read_round(r) for r in data.get("rounds", [])],
+        {file: _read_listing(listing) for file, listing in data.get("listings", {}).items()},
     )
+
+
+def _read_round(data: dict[str, Any]) -> Round:
+    events = [
+        Event(e["kind"], e["text"], _site(e["span"]), tuple(e["lanes"]), e["note"], e["wrong"], e["times"])
+        for e in data["events"]
+    ]
+    if any(event.kind not in KINDS for event in events):
+        raise ValueError("a round has an event of unknown kind")
+    return Round(data["seen"], events, data["left_out"])
+
+
+def _read_listing(data: dict[str, Any]) -> Listing:
+    lines = {block["first"] + i: text for block in data["blocks"] for i, text in enumerate(block["lines"])}
+    return Listing(lines, {int(line): dict(said) for line, said in data["marks"].items()})
 
 
 def _read_finding(data: dict[str, Any]) -> Finding:

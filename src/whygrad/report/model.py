@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from whygrad.finding import Finding
+from whygrad.report.chains import Chain
+from whygrad.report.listing import Listing
+from whygrad.report.rounds import Round
 from whygrad.telemetry.summary import Summary
 from whygrad.trace import Site
 
@@ -13,6 +16,8 @@ if TYPE_CHECKING:
     from whygrad.report.flow import FlowPlot
 
 VERSION = 1
+ZERO = "connected, and the gradient is exactly zero"
+"""Why a term does not train a module that the graph leads to."""
 
 
 @dataclass(slots=True)
@@ -24,6 +29,8 @@ class ParameterRow:
     consumed_by: list[str]
     changed: bool
     module: str = ""
+    held_by: list[str] = field(default_factory=list)
+    """Optimizers that hold it, whether they found a gradient or not."""
 
 
 @dataclass(slots=True)
@@ -64,6 +71,8 @@ class MatrixRow:
     cells: dict[str, MatrixCell] = field(default_factory=dict)
     cosines: dict[str, dict[str, float]] = field(default_factory=dict)
     """By module and other term: 1 pulls the same way, -1 against it."""
+    not_reached: dict[str, str] = field(default_factory=dict)
+    """Modules that the term is computed from and gives no gradient, and why."""
 
 
 class UnhealthyError(AssertionError):
@@ -93,6 +102,15 @@ class Report:
 
     telemetry: Summary | None = None
     """What sampled updates say about gradients; nothing when none was sampled."""
+    arguments: list[str] = field(default_factory=list)
+    python: str = ""
+    seconds: float = 0.0
+    """From the start of the watching to its end."""
+    traced_updates: int = 0
+    chains: list[Chain] = field(default_factory=list)
+    rounds: list[Round] = field(default_factory=list)
+    listings: dict[str, Listing] = field(default_factory=dict)
+    """Files that took part, with what happened on their lines."""
 
     def __bool__(self) -> bool:
         return not self.loud
@@ -117,6 +135,18 @@ class Report:
         from whygrad.report.flow import FlowPlot
 
         return FlowPlot(self.telemetry, f"Gradient flow of {self.script}" if self.script else "")
+
+    def _repr_html_(self) -> str:
+        """Verdict, causes and matrix, where a notebook shows it."""
+        from whygrad.report.html.page import excerpt
+
+        return excerpt(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """The text of the terminal, where IPython shows it."""
+        from whygrad.report.text import plain
+
+        printer.text("Report(...)" if cycle else plain(self))
 
     def to_dict(self) -> dict[str, Any]:
         from whygrad.report.json import to_dict

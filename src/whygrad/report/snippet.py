@@ -7,6 +7,7 @@ import os
 from rich.text import Text
 
 from whygrad.finding import Finding
+from whygrad.report.words import inside
 from whygrad.trace import Site
 
 Sources = dict[str, dict[int, str]]
@@ -29,9 +30,7 @@ def snippet(finding: Finding, source: Sources, colour: str) -> list[Text]:
 
 
 def _arrow(sign: str, site: Site, gutter: int) -> Text:
-    function = site.function.replace(".<locals>", "")
-    inside = f" in {function}()" if function and function != "<module>" else ""
-    place = f"{_relative(site.file)}:{site.line}:{site.col + 1}{inside}"
+    place = f"{_relative(site.file)}:{site.line}:{site.col + 1}{inside(site)}"
     return Text.assemble((" " * gutter + sign + " ", "blue"), place)
 
 

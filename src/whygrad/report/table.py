@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 
 from rich.text import Text
 
 from whygrad.report.model import LossRow, MatrixCell, MatrixRow, Report
+from whygrad.report.numbers import fine_percent, number, percent
+from whygrad.report.words import short
 
 HEAD = ("loss", "trains", "does not reach", "consumed by")
 Row = tuple[str, str, str, str]
@@ -48,11 +49,11 @@ def whole(report: Report) -> list[Text]:
         return [Text("no loss was traced in this run, so there is nothing to show")]
     out: list[Text] = []
     for row in report.matrix:
-        place = f"{os.path.basename(row.site.file)}:{row.site.line}" if row.site is not None else ""
+        place = short(row.site) if row.site is not None else ""
         title = f"{row.loss}: {row.term}" if row.term else row.loss
         out.append(Text.assemble((title, "bold"), f"  {place}"))
         width = max((len(module) for module in row.cells), default=0)
-        out += [Text(f"  {module.ljust(width)}  {_detail(cell)}") for module, cell in row.cells.items()]
+        out += [Text(f"  {module.ljust(width)}  {detail(cell)}") for module, cell in row.cells.items()]
         for module, angles in row.cosines.items():
             said = ", ".join(f"{cosine:+.2f} with {other}" for other, cosine in angles.items())
             out.append(Text(f"  {module.ljust(width)}  cosine {said}", "dim"))
@@ -77,7 +78,7 @@ def _rows(report: Report) -> list[tuple[bool, Row]]:
 
 
 def _cells(row: LossRow) -> Row:
-    place = f" {os.path.basename(row.site.file)}:{row.site.line}" if row.site is not None else ""
+    place = f" {short(row.site)}" if row.site is not None else ""
     trains = ", ".join(f"{module} {share}" for module, share in row.trains.items()) or "nothing"
     others = ", ".join(f"{module}: {reason}" for module, reason in row.not_reached.items())
     return f"{row.name}{place}", trains, others, ", ".join(row.consumed_by) or "nobody"
@@ -89,13 +90,13 @@ def _term(row: MatrixRow) -> Row:
 
 
 def _share(cell: MatrixCell) -> str:
-    return f" {cell.share:.0%}" if cell.share is not None else f" {cell.reached}/{cell.total}"
+    return f" {percent(cell.share)}" if cell.share is not None else f" {cell.reached}/{cell.total}"
 
 
-def _detail(cell: MatrixCell) -> str:
+def detail(cell: MatrixCell) -> str:
     said = [f"{cell.reached}/{cell.total}"]
     if cell.norm is not None and cell.share is not None:
-        said.append(f"norm {cell.norm:.3g} ({cell.share:.1%})")
+        said.append(f"norm {number(cell.norm)} ({fine_percent(cell.share)})")
     if cell.consumed_by:
         said.append(f"consumed by {', '.join(cell.consumed_by)}")
     elif cell.discarded_by:

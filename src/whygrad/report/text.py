@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 from collections.abc import Callable, Iterable
 
@@ -13,6 +12,7 @@ from whygrad.finding import Finding
 from whygrad.report.model import Report
 from whygrad.report.snippet import Sources, snippet
 from whygrad.report.table import losses, roles
+from whygrad.report.words import counted, headline, healthy, paragraphs, short
 
 COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 WIDTH = 100
@@ -52,7 +52,7 @@ def lines(report: Report, width: int) -> list[Text]:
         notes = [_note(f) for f in report.findings if f.severity == "note" and not f.suppressed][:MOST_NOTES]
         out += [*notes, *_healthy(report, width, MOST_LINES - len(notes))]
     else:
-        out.append(_summary(report))
+        out.append(Text(f"whygrad: {counted(report)}", "bold"))
     out += [Text(f"whygrad: limit: {limit}", "dim") for limit in report.limits]
     return out
 
@@ -60,22 +60,20 @@ def lines(report: Report, width: int) -> list[Text]:
 def explained(finding: Finding, source: Sources, width: int) -> list[Text]:
     """One finding: the consequence, the place, the reason, the evidence and the way out."""
     colour = COLOURS[finding.severity]
-    head = f"{finding.severity}[{finding.code}] {finding.name}: {finding.message}"
+    head = headline(finding)
     out = [
         Text(row, colour if i == 0 else "bold")
         for i, row in enumerate(textwrap.wrap(head, width, break_on_hyphens=False) or [head])
     ]
     out += snippet(finding, source, colour)
-    rows = [("why", finding.why), ("seen", finding.seen), ("fix", finding.fix), ("not a fix", finding.not_a_fix)]
-    for title, body in rows:
-        out += _paragraph(title, body, width) if body else []
-    out += _paragraph("more", f"whygrad explain {finding.code}", width)
+    for title, body in paragraphs(finding):
+        out += _paragraph(title, body, width)
     return out
 
 
 def _note(finding: Finding) -> Text:
     """Checked and harmless: one line is enough."""
-    place = f" {os.path.basename(finding.site.file)}:{finding.site.line}:" if finding.site is not None else ""
+    place = f" {short(finding.site)}:" if finding.site is not None else ""
     return Text.assemble((f"note[{finding.code}]{place}", COLOURS["note"]), f" {finding.message}")
 
 
@@ -88,21 +86,9 @@ def _paragraph(title: str, body: str, width: int) -> list[Text]:
 def _healthy(report: Report, width: int, most: int) -> list[Text]:
     if report.verdict:
         return [Text(f"whygrad: {report.verdict}")]
-    trained = sum(1 for p in report.parameters if p.consumed_by)
-    held = len(report.parameters)
-    notes = sum(f.severity == "note" and not f.suppressed for f in report.findings)
-    silenced = sum(f.suppressed for f in report.findings)
-    extra = f" {notes} harmless {'note' if notes == 1 else 'notes'}." if notes else ""
-    extra += f" {silenced} suppressed." if silenced else ""
-    word = "update" if report.updates == 1 else "updates"
-    first = f"whygrad: healthy. {report.updates} {word} watched, {trained} of {held} parameters trained.{extra}"
     last = roles(report.roles, width)
-    return [Text(first, "bold green"), *losses(report, max(width, TABLE_WIDTH), most - 1 - len(last)), *last]
-
-
-def _summary(report: Report) -> Text:
-    counts = {s: sum(f.severity == s for f in report.loud) for s in ("error", "warning")}
-    said = ", ".join(f"{n} {s}{'s' if n > 1 else ''}" for s, n in counts.items() if n)
-    first = report.loud[0]
-    place = f" at {os.path.basename(first.site.file)}:{first.site.line}" if first.site is not None else ""
-    return Text(f"whygrad: {said}. {first.code}{place}: {first.message}", "bold")
+    return [
+        Text(f"whygrad: {healthy(report)}", "bold green"),
+        *losses(report, max(width, TABLE_WIDTH), most - 1 - len(last)),
+        *last,
+    ]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from whygrad.sinks.jsonlines import JsonLines
 from whygrad.sinks.live import Live
+from whygrad.sinks.page import LivePage
 from whygrad.sinks.parquet import Parquet
 from whygrad.sinks.sink import Outlets, Sink, SinkError
 from whygrad.sinks.tensorboard import TensorBoard
@@ -25,6 +26,7 @@ class Destinations:
     log: Path | None = None
     live: Path | None = None
     script: str = ""
+    page: LivePage | None = None
 
     def check(self) -> None:
         """Raise unless everything that was asked for can be written."""
@@ -51,6 +53,8 @@ class Destinations:
             sinks.append(Wandb())
         if self.live is not None:
             sinks.append(Live(self.live, summary, self.script))
+        if self.page is not None:
+            sinks.append(self.page)
         return Outlets(sinks)
 
 

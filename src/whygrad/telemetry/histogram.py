@@ -61,6 +61,12 @@ class Histogram:
         self.zeros += other.zeros
         self.nonfinite += other.nonfinite
 
+    def since(self, earlier: Histogram) -> Histogram:
+        """What has been added since it was as `earlier`."""
+        grown = {place: count - earlier.counts.get(place, 0) for place, count in self.counts.items()}
+        counts = {place: count for place, count in grown.items() if count}
+        return Histogram(counts, self.zeros - earlier.zeros, self.nonfinite - earlier.nonfinite)
+
     @property
     def total(self) -> int:
         """All finite values, zeros included."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from whygrad.telemetry.histogram import Histogram
-from whygrad.telemetry.record import Gradient, Record, finite
+from whygrad.telemetry.phases import Modules, Phase, Phases
+from whygrad.telemetry.record import Gradient, LayerSample, Record, finite
 from whygrad.telemetry.series import Series
 
 VERSION = 1
@@ -108,6 +109,22 @@ class Summary:
     activations: dict[str, Series] = field(default_factory=dict)
     """Shares of dead units and idle values by layer, in traced updates."""
     notes: list[str] = field(default_factory=list)
+    _phases: Phases = field(default_factory=Phases)
+
+    @property
+    def phases(self) -> list[Phase]:
+        if self._phases.growing:
+            self._phases.settle(self.modules())
+        return self._phases.found
+
+    def modules(self) -> Modules:
+        """Histograms of the whole run by module."""
+        out: Modules = {}
+        for parameter in self.parameters.values():
+            both = out.setdefault(parameter.module, (Histogram(), Histogram()))
+            both[0].merge(parameter.raw.histogram)
+            both[1].merge(parameter.clipped.histogram)
+        return out
 
     @property
     def clip_rate(self) -> float | None:
@@ -115,6 +132,8 @@ class Summary:
 
     def add(self, record: Record) -> None:
         self.samples += 1
+        if self._phases.begins(record):
+            self._phases.begin(record.update, self.modules())
         if record.was_clipped is not None:
             self.judged += 1
             self.clipped += record.was_clipped
@@ -132,11 +151,13 @@ class Summary:
             if sample.noise is not None and math.isfinite(sample.noise):
                 course.noise.add(record.update, sample.noise)
             course.rate = sample.rate if sample.rate is not None else course.rate
-        self._series(record)
+        layers = record.layers()
+        self._phases.add(record, layers)
+        self._series(record, layers)
         self.notes += [note for note in record.notes if note not in self.notes]
 
-    def _series(self, record: Record) -> None:
-        for layer in record.layers():
+    def _series(self, record: Record, layers: list[LayerSample]) -> None:
+        for layer in layers:
             gradient = layer.raw or layer.clipped
             if gradient is not None and math.isfinite(gradient.norm):
                 self.norms.setdefault(layer.name, Series()).add(record.update, gradient.norm)
@@ -178,6 +199,7 @@ class Summary:
             "terms": {name: series.shown() for name, series in self.terms.items()},
             "activations": {name: series.shown() for name, series in self.activations.items()},
             "notes": self.notes,
+            "phases": [phase.to_json() for phase in self.phases],
         }
 
     @classmethod
@@ -202,6 +224,7 @@ class Summary:
         summary.terms = {name: _series(points) for name, points in data.get("terms", {}).items()}
         summary.activations = {name: _series(points) for name, points in data.get("activations", {}).items()}
         summary.notes = list(data["notes"])
+        summary._phases = Phases([Phase.from_json(phase) for phase in data.get("phases", [])])
         return summary
 
 

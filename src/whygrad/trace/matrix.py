@@ -35,6 +35,8 @@ class Row:
     site: Site | None
     term: Term | None
     """None when the loss is not a sum."""
+    root: int | None = None
+    """The loss in the shadow graph."""
     cells: dict[str, Cell] = field(default_factory=dict)
     cosines: dict[str, dict[str, float]] = field(default_factory=dict)
     """By module, then by the key of another term: the angle between the two gradients."""
@@ -62,14 +64,14 @@ def _rows(trace: Trace, backward: Backward, members: dict[str, list[int]]) -> li
     site = trace.graph[backward.root].site or backward.site
     folded = not backward.deposits - backward.zeros <= trace.graph.reach(backward.root)
     if folded or len(parts) < 2:
-        row = Row(backward.name, site, None)
+        row = Row(backward.name, site, None, backward.root)
         for module, numbers in members.items():
             reached = backward.deposits.intersection(numbers)
             _fill(trace, backward, row, module, numbers, reached, parts[0] if len(parts) == 1 else None)
         return [row]
     rows = []
     for part in parts:
-        row = Row(backward.name, site, part)
+        row = Row(backward.name, site, part, backward.root)
         reach = part.reach(trace.graph)
         for module, numbers in members.items():
             _fill(trace, backward, row, module, numbers, reach.intersection(numbers), part)

@@ -6,7 +6,7 @@ import torch
 
 from whygrad.capture.torch.assembly import parameters_of
 from whygrad.capture.torch.capture import Capture
-from whygrad.source import expressions
+from whygrad.source import cells, expressions
 from whygrad.trace import Backward, Trace
 from whygrad.trace.cuts import Cut, cut_between
 
@@ -31,4 +31,5 @@ def ask(capture: Capture, loss: Tensor, lost: dict[str, Tensor]) -> dict[str, st
 
 def said(cut: Cut) -> str:
     """One line for a debugger."""
-    return f"cut at {cut.site} by {expressions.text(cut.site) or cut.op.name} ({cut.kind})"
+    place = f"{cells.title(cut.site.file)}:{cut.site.line}" if cut.site is not None else "an unknown line"
+    return f"cut at {place} by {expressions.text(cut.site) or cut.op.name} ({cut.kind})"

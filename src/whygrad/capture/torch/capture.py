@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -36,7 +38,7 @@ from whygrad.capture.torch.touching import Touching
 from whygrad.capture.torch.weights import Weights
 from whygrad.capture.torch.window import Window
 from whygrad.telemetry.record import Record
-from whygrad.trace import Trace
+from whygrad.trace import Graph, Trace
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,8 @@ class Options:
     budget: float = SHARE
     """Share of the time that telemetry may take; 0 is none, 1 samples every update."""
     emit: Callable[[Record], None] = lambda _: None
+    clock: Callable[[], float] = time.perf_counter
+    """What the budget is measured by."""
 
 
 class Capture:
@@ -91,7 +95,7 @@ class Capture:
         self.protocol.on_growth = self.naming.look
         self.extraction = Extraction(self.shadow, self.parameters, self.recorder.departures)
         self.errors = raising.Errors(self.shadow, self.parameters, self.protocol)
-        self.sampling = Sampling(self, Budget(options.budget), options.emit)
+        self.sampling = Sampling(self, Budget(options.budget, options.clock), options.emit)
         self.protocol.sample, self.protocol.sampled = self.sampling.before_step, self.sampling.after_step
         self.differentiating.failed = self.failing.noticed
         self.differentiating.deposited = self.sampling.deposited
@@ -132,6 +136,16 @@ class Capture:
         except Exception as error:
             self.guard.fail(error, "assembling")
             return Trace(limits=broken(self))
+
+    def snapshot(self) -> Trace:
+        """What has been seen so far. Its graph is its own: answers about one that still grows must not be kept."""
+        self.mode.pause.depth += 1
+        try:
+            trace = assemble(self, None)
+            trace.cut_short = True
+            return dataclasses.replace(trace, graph=Graph(dict(trace.graph.ops)))
+        finally:
+            self.mode.pause.depth -= 1
 
     def detach(self) -> None:
         self.window.policy = "off"  # Whoever kept one of our wrappers does not start us again.
