@@ -1,0 +1,129 @@
+"""The verdict about one file. It is given here, outside the learner's process, from what was answered there.
+
+The questions are drawn anew each time, and their right answers are never in the learner's process: the solution is
+run in another one.
+"""
+
+from __future__ import annotations
+
+import ast
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from whygrad.learn.course import Exercise
+from whygrad.learn.drawing import Draw
+from whygrad.learn.job import Answers, Job, Outcome, Raised
+from whygrad.learn.judging import Seen, sentence
+from whygrad.learn.workshop import Workshop
+
+
+@dataclass(frozen=True)
+class Verdict:
+    passed: bool
+    message: str = ""
+    output: str = ""
+    """What the learner's code printed."""
+    report: str = ""
+    """What whygrad found, in full."""
+    seconds: float = 0.0
+
+
+class Examiner:
+    """The questions of one exercise and, as soon as they are needed, the solution's answers to them."""
+
+    def __init__(self, exercise: Exercise, workshop: Workshop, seed: int | None = None) -> None:
+        self.exercise = exercise
+        self._workshop = workshop
+        self._checks = exercise.checks()
+        draw = Draw(seed)
+        self.asked: dict[str, Any] = {"seed": draw.whole(0, 2**31 - 1), **self._checks.ask(draw)}
+        self._right: Seen | None = None
+
+    def check(self, source: str, file: Path) -> Verdict:
+        """The verdict about this source, which lies in this file."""
+        undone = _undone(source)
+        if undone:
+            return Verdict(False, undone)
+        outcome = self._run(source, file)
+        message = self._verdict(outcome)
+        report = outcome.answers.report if outcome.answers is not None else ""
+        return Verdict(not message, message, outcome.output, report, outcome.seconds)
+
+    def _run(self, source: str, file: Path) -> Outcome:
+        e, nonce = self.exercise, secrets.token_hex(16)
+        checks = str(e.folder / "checks.py")
+        outcome = self._workshop.run(Job(source, str(file), checks, self.asked, e.watch, e.limit, nonce))
+        if outcome.answers is not None and outcome.answers.nonce != nonce:
+            return Outcome(None, outcome.status, outcome.output, False, None, outcome.seconds)
+        return outcome
+
+    def _verdict(self, outcome: Outcome) -> str:
+        """What is wrong; empty when nothing is."""
+        answers = outcome.answers
+        if answers is None:
+            return _gone(outcome, self.exercise.limit)
+        if answers.tampered:
+            return f"your code replaces {answers.tampered}; an exercise is solved without changing the libraries"
+        if answers.raised is not None:
+            return self._raised(answers, answers.raised)
+        if answers.wrong:
+            return answers.wrong
+        seen = Seen(answers.seen, answers.findings)
+        return next(iter(self._checks.judge(self.asked, seen, self.right())), "")
+
+    def _raised(self, answers: Answers, raised: Raised) -> str:
+        """The exercise may know better what an exception means; else whygrad does, where it is one of PyTorch's."""
+        place = f"line {raised.line}: " if raised.line else ""
+        if raised.kind in ("SystemExit", "KeyboardInterrupt"):
+            return f"{place}your code ended the program ({raised.kind}) before the check had its answers"
+        known = getattr(self._checks, "raised", None)
+        own = known(raised) if known is not None else ""
+        if own:
+            return f"{place}{own}"
+        explained = next((sentence(f) for f in answers.findings if f["raised"]), "")
+        text = " ".join(raised.text.split())
+        return explained or f"{place}{raised.kind}: {text}"
+
+    def right(self) -> Seen:
+        """What the solution answers; asked of a process that the learner's code never sees."""
+        if self._right is None:
+            file = self.exercise.folder / "solution.py"
+            outcome = self._run(self.exercise.solution, file)
+            answers = outcome.answers
+            if answers is None or answers.raised is not None or answers.wrong:
+                said = answers.raised or answers.wrong if answers is not None else outcome
+                raise AssertionError(f"the solution of {self.exercise.key} does not run: {said}")
+            self._right = Seen(answers.seen, answers.findings)
+        return self._right
+
+
+def _undone(source: str) -> str:
+    """A sentence about the first `...` that is still in the file."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return ""  # The attempt says it better.
+    lines = [n.lineno for n in ast.walk(tree) if isinstance(n, ast.Constant) and n.value is Ellipsis]
+    return f"line {min(lines)} is still to be done: write something in place of `...`" if lines else ""
+
+
+def _gone(outcome: Outcome, limit: float) -> str:
+    if outcome.timed_out:
+        where = f"line {outcome.line}" if outcome.line else "your code"
+        return f"{where} was still running after {limit:g} seconds: is there a loop that never ends?"
+    if outcome.status < 0:
+        return f"your code crashed its process (signal {-outcome.status}) before the check had its answers"
+    return f"your code ended its process (status {outcome.status}) before the check had its answers"
+
+
+def check(exercise: Exercise, file: Path, workshop: Workshop, seed: int | None = None) -> Verdict:
+    """The verdict about a learner's file as it is now."""
+    try:
+        source = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Verdict(False, f"{file} is gone; `whygrad learn reset {exercise.key}` brings it back")
+    except (OSError, UnicodeDecodeError) as error:
+        return Verdict(False, f"{file} cannot be read: {error}")
+    return Examiner(exercise, workshop, seed).check(source, file.absolute())
