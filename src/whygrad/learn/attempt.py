@@ -113,17 +113,14 @@ PRELOADED = (
 )
 
 
-def preload(job: Job | None = None) -> dict[tampering.Key, Any]:
-    """Import what attempts need (this one in particular) before they are forked; the libraries as they are then."""
+def preload() -> None:
+    """Import what attempts need, before the first of them is forked."""
     for name in PRELOADED:
         importlib.import_module(name)
     rule.rules()
-    if job is not None and "optim" in job.source + Path(job.checks).read_text(encoding="utf-8"):
-        _optimizers()
-    return tampering.snapshot()
 
 
-def _optimizers() -> None:
+def preload_optimizers() -> None:
     """torch 2.13 imports a compiler with the first optimizer, which takes a second, and wraps `step` of its class.
     Exercises without an optimizer need not wait for that."""
     import torch
@@ -131,3 +128,7 @@ def _optimizers() -> None:
     torch.set_num_threads(1)  # Threads that are there before a fork are missing after it.
     for kind in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.RMSprop):
         kind([torch.zeros(1, requires_grad=True)], lr=0.1)
+
+
+def optimizes(job: Job) -> bool:
+    return "optim" in job.source + Path(job.checks).read_text(encoding="utf-8")

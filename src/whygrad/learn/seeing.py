@@ -92,3 +92,21 @@ def gradients(module: torch.nn.Module) -> list[Any]:
 
 def weights(module: torch.nn.Module) -> list[float]:
     return [number for p in module.parameters() for number in p.detach().flatten().tolist()]
+
+
+def network(inputs: int, outputs: int) -> torch.nn.Sequential:
+    """Small, and smooth, so that no gradient is zero by accident."""
+    return torch.nn.Sequential(torch.nn.Linear(inputs, 16), torch.nn.Tanh(), torch.nn.Linear(16, outputs))
+
+
+def flow(loss: Tensor, **modules: torch.nn.Module) -> dict[str, list[float] | None]:
+    """What backward from this loss leaves in each module: all its numbers, or None where nothing arrives."""
+    for module in modules.values():
+        module.zero_grad()
+    loss.backward(retain_graph=True)  # type: ignore[no-untyped-call]
+    return {name: _collected(module) for name, module in modules.items()}
+
+
+def _collected(module: torch.nn.Module) -> list[float] | None:
+    found = [p.grad for p in module.parameters() if p.grad is not None]
+    return [number for gradient in found for number in gradient.flatten().tolist()] if found else None

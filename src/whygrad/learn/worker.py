@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from whygrad.learn import attempt
+from whygrad.learn import attempt, tampering
 from whygrad.learn.job import Job
 from whygrad.learn.tampering import Key
 
@@ -35,10 +35,14 @@ def main() -> int:
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     attempt.preload()
+    untouched, optimizers = tampering.snapshot(), False
     _reply(replies, {"ready": True})
     for line in sys.stdin:
         job = Job(**json.loads(line))
-        _reply(replies, supervised(job, attempt.preload(job)))
+        if not optimizers and attempt.optimizes(job):
+            attempt.preload_optimizers()
+            untouched, optimizers = tampering.snapshot(), True
+        _reply(replies, supervised(job, untouched))
     return 0
 
 

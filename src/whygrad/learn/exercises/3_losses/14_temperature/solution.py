@@ -1,0 +1,5 @@
+import torch
+
+
+def temperature_loss(log_alpha, log_probs, target_entropy):
+    return -(log_alpha * (log_probs + target_entropy).detach()).mean()
