@@ -68,6 +68,7 @@ def _watched(session: Session, job: Job, answers: Answers) -> Iterator[None]:
             yield
     finally:
         report = session.report
+        answers.updates = report.updates
         answers.findings = [_plainly(f) for f in report.loud if _concerns(f, job.file)]
         if answers.findings:
             answers.report = _rendered(report, job.file)

@@ -5,7 +5,8 @@ solution.py   one right answer
 checks.py     ask(draw): questions, drawn anew for every check
               observe(code, asked): runs in the learner's process and returns what is seen there
               judge(asked, seen, right): runs outside it and yields what is wrong, the most helpful thing first;
-              `right` is what the solution answers to the same questions
+              `right` is what the solution answers to the same questions, and may be left out
+                  raised(error): optional, what an exception means here
 lesson.toml   title, hints, and wrong attempts: edits of the solution, each with the message it must get
 why.md        the reasoning
 """

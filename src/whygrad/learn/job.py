@@ -38,6 +38,8 @@ class Answers:
     raised: Raised | None = None
     tampered: str = ""
     findings: list[dict[str, Any]] = field(default_factory=list)
+    updates: int = 0
+    """Optimizer steps that whygrad saw."""
     report: str = ""
     """The findings as `whygrad run` shows them."""
 

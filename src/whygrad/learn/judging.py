@@ -12,9 +12,11 @@ from whygrad.learn.plain import flat
 class Seen(dict[str, Any]):
     """What was observed, and what whygrad found meanwhile."""
 
-    def __init__(self, values: dict[str, Any], findings: list[dict[str, Any]]) -> None:
+    def __init__(self, values: dict[str, Any], findings: list[dict[str, Any]], updates: int) -> None:
         super().__init__(values)
         self.findings = findings
+        self.updates = updates
+        """Optimizer steps."""
 
     def codes(self) -> list[str]:
         return [finding["code"] for finding in self.findings]

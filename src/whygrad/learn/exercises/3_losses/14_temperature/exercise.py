@@ -6,8 +6,5 @@ Task: log_alpha is a leaf. Return the loss minus the mean of log_alpha · (log-p
 log_alpha alone: the log-probabilities are constants here.
 """
 
-import torch
-
-
 def temperature_loss(log_alpha, log_probs, target_entropy):
     return ...  # TODO

@@ -1,5 +1,2 @@
-import torch
-
-
 def temperature_loss(log_alpha, log_probs, target_entropy):
     return -(log_alpha * (log_probs + target_entropy).detach()).mean()
