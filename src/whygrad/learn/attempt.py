@@ -16,19 +16,19 @@ from typing import Any
 from whygrad import config as configuration
 from whygrad import rule
 from whygrad.finding import Finding
-from whygrad.learn import tampering
 from whygrad.learn.course import load
 from whygrad.learn.job import Answers, Job, Raised
 from whygrad.learn.plain import plain
 from whygrad.learn.seeing import Code, WrongError
+from whygrad.learn.tampering import Change
 from whygrad.report.model import Report
 from whygrad.session import Session
 
 WATCHED_UPDATES = 5
 
 
-def run(job: Job, before: dict[tampering.Key, Any]) -> dict[str, Any]:
-    """The answers as plain data. `before` shows the libraries as they were when nobody had touched them."""
+def run(job: Job, tampered: Change) -> dict[str, Any]:
+    """The answers as plain data."""
     answers = Answers(job.nonce)
     checks = load(Path(job.checks))
     sow(job.asked["seed"])
@@ -41,7 +41,7 @@ def run(job: Job, before: dict[tampering.Key, Any]) -> dict[str, Any]:
         answers.wrong = str(error)
     except BaseException as error:
         answers.raised = Raised(type(error).__name__, str(error), _line(error, job.file))
-    answers.tampered = tampering.changed(before)
+    answers.tampered = tampered()
     return asdict(answers)
 
 

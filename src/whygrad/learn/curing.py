@@ -6,7 +6,7 @@ The probe's numbers are taken in the learner's process; what they mean is decide
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from whygrad import verdicts
 from whygrad.learn.judging import Seen
@@ -25,6 +25,7 @@ def observed(code: Any, asked: dict[str, Any], *wanted: str, steps: int = 640) -
 
     from whygrad.learn.attempt import sow
     from whygrad.probe.catalogue import PROBES
+    from whygrad.probe.environments.environment import ProbeEnv
     from whygrad.probe.reading import READERS
     from whygrad.probe.registration import identity
 
@@ -38,7 +39,7 @@ def observed(code: Any, asked: dict[str, Any], *wanted: str, steps: int = 640) -
             sow(asked["seed"])
             agent = code.Agent(env, GAMMA, asked["seed"])
             agent.train(steps)
-            out[probe.code] |= READERS[probe.asks](agent, env.unwrapped)
+            out[probe.code] |= READERS[probe.asks](agent, cast(ProbeEnv, env.unwrapped))
     return out
 
 

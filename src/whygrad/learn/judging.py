@@ -18,6 +18,10 @@ class Seen(dict[str, Any]):
         self.updates = updates
         """Optimizer steps."""
 
+    def part(self, name: str) -> Seen:
+        """One of the things that were observed, as if it were all."""
+        return Seen(self[name], self.findings, self.updates)
+
     def codes(self) -> list[str]:
         return [finding["code"] for finding in self.findings]
 

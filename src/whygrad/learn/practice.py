@@ -49,6 +49,10 @@ class Practice(ABC):
         """An action to learn from: any, unless an agent has a policy of its own."""
         return self.random.integers(2)
 
+    def drawn(self, logits: Tensor) -> Any:
+        """An action by the probabilities that these logits stand for; without torch, because acting has no graph."""
+        return (logits.numpy() + self.random.gumbel(size=len(logits))).argmax()
+
     def best(self, state: Tensor) -> Any:
         """The action that it thinks is right."""
         return self.choose(state)

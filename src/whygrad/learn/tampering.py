@@ -9,13 +9,22 @@ import builtins
 import json
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 Key = tuple[str, str]
+Change = Callable[[], str]
+"""Asked again later: the first thing that is no longer what it was; empty when all is as before."""
 
 
-def snapshot() -> dict[Key, Any]:
+def seal() -> Change:
+    """Remember everything as it is now. A function, because whygrad looks for networks in what frames hold, and would
+    look through the thousands of entries of a dictionary again and again."""
+    before = _snapshot()
+    return lambda: _changed(before)
+
+
+def _snapshot() -> dict[Key, Any]:
     """Every function and class of the libraries, and the code of whygrad's functions."""
     out: dict[Key, Any] = {}
     for title, space in _spaces():
@@ -26,9 +35,8 @@ def snapshot() -> dict[Key, Any]:
     return out
 
 
-def changed(before: dict[Key, Any]) -> str:
-    """The first thing that is no longer what it was; empty when all is as before."""
-    after = snapshot()
+def _changed(before: dict[Key, Any]) -> str:
+    after = _snapshot()
     for key, value in before.items():
         if after.get(key) is not value:
             return f"{key[0]}.{key[1].removesuffix('.__code__')}"

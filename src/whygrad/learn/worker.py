@@ -22,7 +22,7 @@ from typing import Any
 
 from whygrad.learn import attempt, tampering
 from whygrad.learn.job import Job
-from whygrad.learn.tampering import Key
+from whygrad.learn.tampering import Change
 
 MOST_OUTPUT = 4000
 LARGEST_FILE = 16 * 2**20
@@ -35,14 +35,14 @@ def main() -> int:
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     attempt.preload()
-    untouched, optimizers = tampering.snapshot(), False
+    tampered, optimizers = tampering.seal(), False
     _reply(replies, {"ready": True})
     for line in sys.stdin:
         job = Job(**json.loads(line))
         if not optimizers and attempt.optimizes(job):
             attempt.preload_optimizers()
-            untouched, optimizers = tampering.snapshot(), True
-        _reply(replies, supervised(job, untouched))
+            tampered, optimizers = tampering.seal(), True
+        _reply(replies, supervised(job, tampered))
     return 0
 
 
@@ -51,7 +51,7 @@ def _reply(replies: Any, data: dict[str, Any]) -> None:
     replies.flush()
 
 
-def supervised(job: Job, untouched: dict[Key, Any]) -> dict[str, Any]:
+def supervised(job: Job, tampered: Change) -> dict[str, Any]:
     """Run it in a child; whatever that does, an outcome comes back within the limit."""
     began = time.monotonic()
     receiving, sending = os.pipe()
@@ -59,7 +59,7 @@ def supervised(job: Job, untouched: dict[Key, Any]) -> dict[str, Any]:
         pid = os.fork()
         if pid == 0:
             os.close(receiving)
-            _child(job, untouched, sending, Path(scratch))
+            _child(job, tampered, sending, Path(scratch))
         os.close(sending)
         text = _received(receiving, began + job.limit + GRACE)
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -74,7 +74,7 @@ def supervised(job: Job, untouched: dict[Key, Any]) -> dict[str, Any]:
     return outcome
 
 
-def _child(job: Job, untouched: dict[Key, Any], sending: int, scratch: Path) -> None:
+def _child(job: Job, tampered: Change, sending: int, scratch: Path) -> None:
     """Never returns. Nothing of the worker's may be run by the learner's code: not its handlers, not its pipes."""
     try:
         os.setsid()
@@ -86,7 +86,7 @@ def _child(job: Job, untouched: dict[Key, Any], sending: int, scratch: Path) -> 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         with open("stuck", "w") as stuck:
             faulthandler.dump_traceback_later(job.limit, exit=True, file=stuck)
-            text = json.dumps(attempt.run(job, untouched))
+            text = json.dumps(attempt.run(job, tampered))
             faulthandler.cancel_dump_traceback_later()
         sys.stdout.flush()
         with open(sending, "w", encoding="utf-8") as pipe:

@@ -19,7 +19,7 @@ class Agent(Practice):
         self.optimizer.step()
 
     def choose(self, state):
-        return Categorical(logits=self.policy(state)).sample()
+        return self.drawn(self.policy(state))
 
     def best(self, state):
         return self.policy(state).argmax()

@@ -9,5 +9,7 @@ def observe(code, asked):
 
 def raised(error):
     if error.kind == "AttributeError" and "float" in error.text:
-        return "loss is a plain number and has no backward(): keep the tensor, and take .item() of it for the history only"
+        return (
+            "loss is a plain number and has no backward(): keep the tensor, and take .item() of it for the history only"
+        )
     return ""
