@@ -18,6 +18,7 @@ from whygrad.learn.checking import Verdict
 from whygrad.learn.folder import Folder
 from whygrad.learn.workshop import Workshop
 
+Stamp = tuple[int, int] | None
 REFRESH = 0.2
 """Seconds between two looks at the file."""
 KEYS = "h hint  e explain  w what whygrad found  s solution  l list  r reset  n next  q quit"
@@ -32,6 +33,8 @@ class Lessons:
         self._console = Console(highlight=False, markup=False, emoji=False)
         self._workshop = Workshop()
         self._verdict: Verdict | None = None
+        self._seen: Stamp = None
+        """The file as it was when it was last checked."""
         self._below: list[Text] = []
         self._asking = False
         """Whether the next key answers the question about a reset."""
@@ -40,20 +43,12 @@ class Lessons:
         with contextlib.suppress(KeyboardInterrupt), self._workshop, Keys() as keys:
             self._workshop.start()
             self._check()
-            seen = _stamp(self._file)
-            while True:
-                key = keys.read(REFRESH)
-                if key in ("q", "\x04"):
-                    break
+            while (key := keys.read(REFRESH)) not in ("q", "\x04"):
                 if key:
                     self._press(key)
-                elif (now := _stamp(self._file)) != seen:
+                elif _stamp(self._file) != self._seen:
                     self._below = []
                     self._check()
-                    seen = now
-                    continue
-                if key == "n":
-                    seen = _stamp(self._file)
         self._folder.save()
         self._console.print(f"{telling.standing(self._folder)}. `whygrad learn` goes on from here.")
         return 0
@@ -66,6 +61,7 @@ class Lessons:
         self._folder.progress.current = self._exercise.key
         self._folder.save()
         self._verdict = None
+        self._seen = _stamp(self._file)  # Before the check: what is saved meanwhile is checked next.
         self._show()
         self._verdict = checking.check(self._exercise, self._file, self._workshop)
         self._folder.mark(self._exercise, self._verdict.passed)
@@ -140,7 +136,7 @@ class Lessons:
         sys.stdout.flush()
 
 
-def _stamp(file: Path) -> tuple[int, int] | None:
+def _stamp(file: Path) -> Stamp:
     """Changes when somebody saves the file; an editor may take it away for a moment."""
     try:
         found = file.stat()

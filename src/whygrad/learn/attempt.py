@@ -9,14 +9,13 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from pathlib import Path
 from types import CodeType
 from typing import Any
 
 from whygrad import config as configuration
 from whygrad import rule
 from whygrad.finding import Finding
-from whygrad.learn.course import load
+from whygrad.learn.course import module
 from whygrad.learn.job import Answers, Job, Raised
 from whygrad.learn.plain import plain
 from whygrad.learn.seeing import Code, WrongError
@@ -30,7 +29,7 @@ WATCHED_UPDATES = 5
 def run(job: Job, tampered: Change) -> dict[str, Any]:
     """The answers as plain data."""
     answers = Answers(job.nonce)
-    checks = load(Path(job.checks))
+    checks = module(job.checks, job.checks_file)
     sow(job.asked["seed"])
     session = Session(configuration.parse({"trace": job.watch, "updates": WATCHED_UPDATES, "budget": 0.0}, "learn"))
     try:
@@ -132,4 +131,4 @@ def preload_optimizers() -> None:
 
 
 def optimizes(job: Job) -> bool:
-    return "optim" in job.source + Path(job.checks).read_text(encoding="utf-8")
+    return "optim" in job.source + job.checks

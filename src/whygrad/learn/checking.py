@@ -14,11 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from whygrad.learn.course import Exercise
+from whygrad.learn.course import Exercise, module
 from whygrad.learn.drawing import Draw
 from whygrad.learn.job import Answers, Job, Outcome, Raised
 from whygrad.learn.judging import Seen, sentence
 from whygrad.learn.workshop import Workshop
+
+MOST_DRAWS = 5
+"""Of questions, until some are found that the solution passes with."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +36,15 @@ class Verdict:
 
 
 class Examiner:
-    """The questions of one exercise and, as soon as they are needed, the solution's answers to them."""
+    """The questions of one exercise and, where the judge wants them, the solution's answers to them."""
 
     def __init__(self, exercise: Exercise, workshop: Workshop, seed: int | None = None) -> None:
         self.exercise = exercise
         self._workshop = workshop
-        self._checks = exercise.checks()
-        draw = Draw(seed)
-        self.asked: dict[str, Any] = {"seed": draw.whole(0, 2**31 - 1), **self._checks.ask(draw)}
+        self._source, self._file = exercise.checks, str(exercise.folder / "checks.py")
+        self._checks = module(self._source, self._file)
+        self._draw = Draw(seed)
+        self.asked: dict[str, Any] = {}
         self._right: Seen | None = None
 
     def check(self, source: str, file: Path) -> Verdict:
@@ -48,15 +52,28 @@ class Examiner:
         undone = _undone(source)
         if undone:
             return Verdict(False, undone)
-        outcome = self._run(source, file)
+        self._prepare()  # Before the learner's code has been able to do anything.
+        outcome = self._run(source, str(file))
         message = self._verdict(outcome)
         report = outcome.answers.report if outcome.answers is not None else ""
         return Verdict(not message, message, outcome.output, report, outcome.seconds)
 
-    def _run(self, source: str, file: Path) -> Outcome:
-        e, nonce = self.exercise, secrets.token_hex(16)
-        checks = str(e.folder / "checks.py")
-        outcome = self._workshop.run(Job(source, str(file), checks, self.asked, e.watch, e.limit, nonce))
+    def _prepare(self) -> None:
+        """Draw questions. Some cannot tell right from wrong (at 2, x² and 2x are the same): then ask others."""
+        if self.asked:
+            return
+        for _ in range(MOST_DRAWS):
+            self.asked = {"seed": self._draw.whole(0, 2**31 - 1), **self._checks.ask(self._draw)}
+            if "right" not in inspect.signature(self._checks.judge).parameters:
+                return
+            self._right = self._solved()
+            if not any(self._judged(self._right)):
+                return
+
+    def _run(self, source: str, file: str) -> Outcome:
+        nonce = secrets.token_hex(16)
+        watch, limit = self.exercise.watch, self.exercise.limit
+        outcome = self._workshop.run(Job(source, file, self._source, self._file, self.asked, watch, limit, nonce))
         if outcome.answers is not None and outcome.answers.nonce != nonce:
             return Outcome(None, outcome.status, outcome.output, False, None, outcome.seconds)
         return outcome
@@ -76,11 +93,9 @@ class Examiner:
         return next(iter(self._judged(seen)), "")
 
     def _judged(self, seen: Seen) -> Iterator[str]:
-        """Most exercises compare with the solution; where the answer is known otherwise, it need not be run."""
-        if "right" in inspect.signature(self._checks.judge).parameters:
-            yield from self._checks.judge(self.asked, seen, self.right())
-        else:
-            yield from self._checks.judge(self.asked, seen)
+        """Most exercises compare with the solution; where the answer is known otherwise, it is not run."""
+        compared = () if self._right is None else (self._right,)
+        yield from self._checks.judge(self.asked, seen, *compared)
 
     def _raised(self, answers: Answers, raised: Raised) -> str:
         """The exercise may know better what an exception means; else whygrad does, where it is one of PyTorch's."""
@@ -95,17 +110,14 @@ class Examiner:
         text = " ".join(raised.text.split())
         return explained or f"{place}{raised.kind}: {text}"
 
-    def right(self) -> Seen:
-        """What the solution answers; asked of a process that the learner's code never sees."""
-        if self._right is None:
-            file = self.exercise.folder / "solution.py"
-            outcome = self._run(self.exercise.solution, file)
-            answers = outcome.answers
-            if answers is None or answers.raised is not None or answers.wrong:
-                said = answers.raised or answers.wrong if answers is not None else outcome
-                raise AssertionError(f"the solution of {self.exercise.key} does not run: {said}")
-            self._right = Seen(answers.seen, answers.findings, answers.updates)
-        return self._right
+    def _solved(self) -> Seen:
+        """What the solution answers, in a process that the learner's code never sees."""
+        outcome = self._run(self.exercise.solution, str(self.exercise.folder / "solution.py"))
+        answers = outcome.answers
+        if answers is None or answers.raised is not None or answers.wrong:
+            said = answers.raised or answers.wrong if answers is not None else outcome
+            raise AssertionError(f"the solution of {self.exercise.key} does not run: {said}")
+        return Seen(answers.seen, answers.findings, answers.updates)
 
 
 def _undone(source: str) -> str:

@@ -12,10 +12,10 @@ class Draw:
         self._random = random.Random(seed) if seed is not None else random.SystemRandom()
 
     def number(self, low: float = -3.0, high: float = 3.0) -> float:
-        """Away from zero, where many mistakes look right."""
+        """Away from zero and from whole numbers, where many mistakes look right."""
         while True:
             value = round(self._random.uniform(low, high), 2)
-            if abs(value) >= 0.2 or low == high:
+            if abs(value) >= 0.2 and abs(value - round(value)) >= 0.03:
                 return value
 
     def numbers(self, count: int, low: float = -3.0, high: float = 3.0) -> list[float]:

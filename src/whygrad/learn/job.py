@@ -14,6 +14,8 @@ class Job:
     file: str
     """Where the source lies, for tracebacks and findings."""
     checks: str
+    """The source of `checks.py`, and where it lies."""
+    checks_file: str
     asked: dict[str, Any]
     watch: str
     limit: float

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
-import json
 import os
 import re
 import resource
@@ -17,6 +16,7 @@ import signal
 import sys
 import tempfile
 import time
+from json import dumps, loads
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ from whygrad.learn.tampering import Change
 
 MOST_OUTPUT = 4000
 LARGEST_FILE = 16 * 2**20
+LOOK = 0.01
+"""Seconds between two looks at a child."""
 GRACE = 1.0
 """Seconds after the limit in which a stuck child can say where it is."""
 
@@ -38,7 +40,7 @@ def main() -> int:
     tampered, optimizers = tampering.seal(), False
     _reply(replies, {"ready": True})
     for line in sys.stdin:
-        job = Job(**json.loads(line))
+        job = Job(**loads(line))
         if not optimizers and attempt.optimizes(job):
             attempt.preload_optimizers()
             tampered, optimizers = tampering.seal(), True
@@ -47,7 +49,7 @@ def main() -> int:
 
 
 def _reply(replies: Any, data: dict[str, Any]) -> None:
-    replies.write(json.dumps(data) + "\n")
+    replies.write(dumps(data) + "\n")
     replies.flush()
 
 
@@ -61,10 +63,11 @@ def supervised(job: Job, tampered: Change) -> dict[str, Any]:
             os.close(receiving)
             _child(job, tampered, sending, Path(scratch))
         os.close(sending)
-        text = _received(receiving, began + job.limit + GRACE)
+        text, status = _received(receiving, pid, began + job.limit + GRACE)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGKILL)  # Also what it may have started.
-        _, status = os.waitpid(pid, 0)
+        if status is None:
+            status = os.waitpid(pid, 0)[1]
         outcome = {"answers": _parsed(text), "status": os.waitstatus_to_exitcode(status)}
         outcome["output"] = _read(Path(scratch) / "output")[:MOST_OUTPUT]
         stuck = _read(Path(scratch) / "stuck")
@@ -82,11 +85,13 @@ def _child(job: Job, tampered: Change, sending: int, scratch: Path) -> None:
         output = os.open("output", os.O_WRONLY | os.O_CREAT)
         for number, source in ((0, os.open(os.devnull, os.O_RDONLY)), (1, output), (2, output)):
             os.dup2(source, number)
+        os.closerange(3, sending)
+        os.closerange(sending + 1, os.sysconf("SC_OPEN_MAX"))  # Above all the worker's own way to answer.
         resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         with open("stuck", "w") as stuck:
             faulthandler.dump_traceback_later(job.limit, exit=True, file=stuck)
-            text = json.dumps(attempt.run(job, tampered))
+            text = dumps(attempt.run(job, tampered))
             faulthandler.cancel_dump_traceback_later()
         sys.stdout.flush()
         with open(sending, "w", encoding="utf-8") as pipe:
@@ -97,22 +102,22 @@ def _child(job: Job, tampered: Change, sending: int, scratch: Path) -> None:
     os._exit(0)
 
 
-def _received(receiving: int, deadline: float) -> str:
-    """All that the child sends until it closes the pipe, dies, or the time is over."""
-    parts = []
+def _received(receiving: int, pid: int, deadline: float) -> tuple[str, int | None]:
+    """All that the child sends until it ends or the time is over, and how it ended. The end of the pipe says nothing:
+    processes that the child has started may hold it open."""
+    parts: list[bytes] = []
+    ended, status = 0, 0
     with open(receiving, "rb", buffering=0) as pipe:
-        while (left := deadline - time.monotonic()) > 0:
-            ready, _, _ = select.select([pipe], [], [], left)
-            part = pipe.read(65536) if ready else b""
-            if not part:
-                break
-            parts.append(part)
-    return b"".join(parts).decode("utf-8", "replace")
+        while not ended and time.monotonic() < deadline:
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            while select.select([pipe], [], [], 0 if ended else LOOK)[0] and (part := pipe.read(65536)):
+                parts.append(part)
+    return b"".join(parts).decode("utf-8", "replace"), status if ended else None
 
 
 def _parsed(text: str) -> Any:
     try:
-        return json.loads(text)
+        return loads(text)
     except ValueError:
         return None
 

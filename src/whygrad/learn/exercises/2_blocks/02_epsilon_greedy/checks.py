@@ -6,7 +6,7 @@ TOLERANCE = 0.075
 
 
 def ask(draw):
-    return {"q": draw.numbers(4)}
+    return {"q": draw.numbers(4, 4, 9)}
 
 
 def observe(code, asked):
@@ -33,7 +33,7 @@ def judge(asked, seen, right):
     best, worst, n = q.index(max(q)), q.index(min(q)), len(q)
     greedy = seen["greedy"]
     if seen["strange"]:
-        yield f"there are actions 0 to {n - 1}, and choose() returned {seen['strange'][0]}"
+        yield f"there are actions 0 to {n - 1}, and choose() returned {seen['strange'][0]}: the place of the best value is asked for, not the value"
     if len(greedy) > 1:
         yield "with epsilon 0 it should never be random, and it is: compare the draw the other way round"
     if greedy == [worst]:
