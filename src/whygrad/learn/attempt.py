@@ -3,11 +3,11 @@ anything to; what comes out is material for a judge elsewhere."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import random
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from types import CodeType
 from typing import Any
@@ -45,12 +45,14 @@ def run(job: Job, tampered: Change) -> dict[str, Any]:
 
 
 def sow(seed: int) -> None:
-    import numpy as np
     import torch
 
     random.seed(seed)
-    np.random.seed(seed)
     torch.manual_seed(seed)
+    with contextlib.suppress(ImportError):
+        import numpy as np
+
+        np.random.seed(seed)
 
 
 def _executed(compiled: CodeType, file: str) -> Code:
@@ -60,7 +62,7 @@ def _executed(compiled: CodeType, file: str) -> Code:
     return Code(names)
 
 
-@contextmanager
+@contextlib.contextmanager
 def _watched(session: Session, job: Job, answers: Answers) -> Iterator[None]:
     try:
         with session:
@@ -108,15 +110,18 @@ PRELOADED = (
     "torch.distributions",
     "torch.fx.experimental.symbolic_shapes",  # torch 2.13 imports it, and sympy, at the first backward: half a second.
     "whygrad.capture.torch",
-    "whygrad.probe.harness",
     "whygrad.report.text",
 )
+PROBES = "whygrad.probe.harness"
+"""Needs gymnasium, which the first three tracks do not."""
 
 
 def preload() -> None:
     """Import what attempts need, before the first of them is forked."""
     for name in PRELOADED:
         importlib.import_module(name)
+    with contextlib.suppress(ImportError):
+        importlib.import_module(PROBES)
     rule.rules()
 
 

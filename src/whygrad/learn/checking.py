@@ -18,7 +18,7 @@ from whygrad.learn.course import Exercise, module
 from whygrad.learn.drawing import Draw
 from whygrad.learn.job import Answers, Job, Outcome, Raised
 from whygrad.learn.judging import Seen, sentence
-from whygrad.learn.workshop import Workshop
+from whygrad.learn.workshop import Workshop, WorkshopError
 
 MOST_DRAWS = 5
 """Of questions, until some are found that the solution passes with."""
@@ -33,6 +33,10 @@ class Verdict:
     report: str = ""
     """What whygrad found, in full."""
     seconds: float = 0.0
+
+
+class SolutionError(WorkshopError):
+    """There is nothing to compare with: a package is missing, or the exercise is broken."""
 
 
 class Examiner:
@@ -115,8 +119,11 @@ class Examiner:
         outcome = self._run(self.exercise.solution, str(self.exercise.folder / "solution.py"))
         answers = outcome.answers
         if answers is None or answers.raised is not None or answers.wrong:
-            said = answers.raised or answers.wrong if answers is not None else outcome
-            raise AssertionError(f"the solution of {self.exercise.key} does not run: {said}")
+            raised = answers.raised if answers is not None else None
+            said = (
+                f"{raised.kind}: {raised.text}" if raised else answers.wrong if answers else f"status {outcome.status}"
+            )
+            raise SolutionError(f"the solution of {self.exercise.key} does not run here: {said}")
         return Seen(answers.seen, answers.findings, answers.updates)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from whygrad.learn.checking import Examiner, Verdict
+from whygrad.learn.checking import Examiner, SolutionError, Verdict
 from whygrad.learn.course import Exercise
 from whygrad.learn.workshop import Workshop
 
@@ -34,7 +34,17 @@ def prove(exercise: Exercise, workshop: Workshop, seed: int | None = None) -> Pr
     proof.complaints += _written(exercise)
     if proof.complaints:
         return proof
-    examiner = Examiner(exercise, workshop, seed)
+    try:
+        _try_all(proof, Examiner(exercise, workshop, seed))
+    except SolutionError as error:
+        proof.complaints.append(str(error))
+    if len(set(proof.messages.values())) < len(proof.messages):
+        proof.complaints.append("two wrong attempts get the same message")
+    return proof
+
+
+def _try_all(proof: Proof, examiner: Examiner) -> None:
+    exercise = proof.exercise
     with tempfile.TemporaryDirectory(prefix="whygrad-learn-") as folder:
         file = Path(folder) / f"{exercise.name}.py"
         shipped = _tried(proof, examiner, exercise.shipped, file)
@@ -52,9 +62,6 @@ def prove(exercise: Exercise, workshop: Workshop, seed: int | None = None) -> Pr
                 proof.complaints.append(
                     f"{wrong.name!r} should be told {wrong.says!r}, and is told {verdict.message!r}"
                 )
-    if len(set(proof.messages.values())) < len(proof.messages):
-        proof.complaints.append("two wrong attempts get the same message")
-    return proof
 
 
 def _tried(proof: Proof, examiner: Examiner, source: str, file: Path) -> Verdict:

@@ -26,7 +26,7 @@ from whygrad.learn.tampering import Change
 
 MOST_OUTPUT = 4000
 LARGEST_FILE = 16 * 2**20
-LOOK = 0.01
+LOOK = 0.005
 """Seconds between two looks at a child."""
 GRACE = 1.0
 """Seconds after the limit in which a stuck child can say where it is."""
@@ -110,8 +110,9 @@ def _received(receiving: int, pid: int, deadline: float) -> tuple[str, int | Non
     with open(receiving, "rb", buffering=0) as pipe:
         while not ended and time.monotonic() < deadline:
             ended, status = os.waitpid(pid, os.WNOHANG)
-            while select.select([pipe], [], [], 0 if ended else LOOK)[0] and (part := pipe.read(65536)):
+            while select.select([pipe], [], [], 0)[0] and (part := pipe.read(65536)):
                 parts.append(part)
+            time.sleep(0 if ended else LOOK)
     return b"".join(parts).decode("utf-8", "replace"), status if ended else None
 
 

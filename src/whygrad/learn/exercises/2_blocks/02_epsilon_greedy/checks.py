@@ -21,11 +21,12 @@ def observe(code, asked):
             f"an action should be a plain int, and is a {type(first).__name__}: int(...) or .item() makes one"
         )
     out = {"greedy": sorted({code.choose(q, 0.0) for _ in range(20)})}
+    strange = set(out["greedy"])
     for epsilon in (0.5, 1.0):
         taken = [code.choose(q, epsilon) for _ in range(DRAWS)]
         out[str(epsilon)] = [taken.count(action) / DRAWS for action in range(len(q))]
-        out["strange"] = sorted(set(taken) - set(range(len(q))))
-    return out
+        strange |= set(taken)
+    return {**out, "strange": sorted(strange - set(range(len(q))))}
 
 
 def judge(asked, seen, right):
