@@ -119,12 +119,16 @@ class Examiner:
         outcome = self._run(self.exercise.solution, str(self.exercise.folder / "solution.py"))
         answers = outcome.answers
         if answers is None or answers.raised is not None or answers.wrong:
-            raised = answers.raised if answers is not None else None
-            said = (
-                f"{raised.kind}: {raised.text}" if raised else answers.wrong if answers else f"status {outcome.status}"
-            )
+            said = _failure(outcome)
             raise SolutionError(f"the solution of {self.exercise.key} does not run here: {said}")
         return Seen(answers.seen, answers.findings, answers.updates)
+
+
+def _failure(outcome: Outcome) -> str:
+    if outcome.answers is None:
+        return f"status {outcome.status}"
+    raised = outcome.answers.raised
+    return f"{raised.kind}: {raised.text}" if raised is not None else outcome.answers.wrong
 
 
 def _undone(source: str) -> str:
