@@ -8,8 +8,8 @@ def observe(code, asked):
 
 
 def raised(error):
-    if "expected device meta" in error.text:
-        return "values lie on 'cpu' and weights on 'meta': make weights where values are, device=values.device"
-    if "expected device cpu" in error.text:
-        return "the network was moved to 'meta' and its input was not: what is made in the update follows the network, not the other way round"
+    if "no data" in error.text:
+        return "the loss was computed on 'meta', which has shapes and no numbers: nothing comes back from there; leave values where they are"
+    if "device" in error.text:
+        return "tensors on two devices meet here, 'cpu' and 'meta': make weights where values are, device=values.device"
     return ""
