@@ -12,6 +12,7 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from cli_running import LONGEST, environment
@@ -72,3 +73,19 @@ class Terminal:
             self.process.kill()
         self.process.wait()
         os.close(self.ours)
+
+
+def within(seconds: float, happened: Callable[[], bool]) -> bool:
+    """Whether it happens in this time."""
+    deadline = time.monotonic() + seconds
+    while not happened() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return happened()
+
+
+def alive(pid: int) -> bool:
+    """A zombie, which nobody has waited for, is not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from terminal import Terminal
+from terminal import Terminal, alive, within
 from whygrad.learn.course import exercises, find
 from whygrad.learn.progress import NAME
 
@@ -98,3 +98,15 @@ def test_reset_asks_first_and_findings_are_shown(terminals: list[Terminal], tmp_
     assert file.read_text() == SQUARE.shipped
     one.press(b"q")
     assert one.ended() == 0
+
+
+def test_ctrl_c_while_a_loop_runs_ends_the_loop_too(terminals: list[Terminal], tmp_path: Path) -> None:
+    file, mark = tmp_path / "whygrad-learn/1_autograd/01_square.py", tmp_path / "pid"
+    one = started(terminals, tmp_path)
+    after(one, "is still to be done", "q quit")
+    source = f"import os\nopen({str(mark)!r}, 'w').write(str(os.getpid()))\nwhile True:\n    pass\n"
+    file.write_text(source, encoding="utf-8")
+    assert within(20, lambda: mark.exists() and mark.read_text() != "")
+    one.press(b"\x03")
+    assert one.ended() == 0
+    assert within(5, lambda: not alive(int(mark.read_text())))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from terminal import alive, within
 from whygrad.learn import checking, course
 from whygrad.learn.checking import Verdict
 from whygrad.learn.course import Exercise, find
@@ -168,19 +169,7 @@ def test_what_an_attempt_starts_ends_with_it(square: Exercise, workshop: Worksho
         f"open({str(mark)!r}, 'w').write(str(pid))\n{square.solution}"
     )
     assert verdict(square, workshop, tmp_path, source).passed
-    deadline = time.monotonic() + 5
-    while _alive(int(mark.read_text())) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not _alive(int(mark.read_text()))
-
-
-def _alive(pid: int) -> bool:
-    """A zombie, which nobody has waited for, is not."""
-    stat = Path(f"/proc/{pid}/stat")
-    try:
-        return stat.read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+    assert within(5, lambda: not alive(int(mark.read_text())))
 
 
 def test_a_file_called_torch_in_the_folder_is_not_imported(square: Exercise, tmp_path: Path) -> None:

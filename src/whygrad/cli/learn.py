@@ -23,7 +23,7 @@ DESCRIPTION = """\
 Autograd for reinforcement learning, by doing. Without a command: copies the exercises into a folder, shows the current
 one, and checks it whenever its file is saved.
 """
-EPILOG = "exit status: 0 when what was checked is passed, 1 when it is not, 2 for usage errors"
+EPILOG = "exit status: 0 when what was checked is passed, 1 when it is not, 2 for usage errors, 130 after Ctrl-C"
 
 
 def add(commands: Any) -> None:
@@ -62,6 +62,8 @@ def main(options: argparse.Namespace) -> int:
         if options.notebook is not None:
             return notebooks(options)
         return int(options.act(options))
+    except KeyboardInterrupt:
+        return 130
     except (ValueError, WorkshopError, OSError) as error:
         return Voice(sys.stderr).complain(" ".join(str(error).split()))
 

@@ -31,7 +31,8 @@ def _snapshot() -> dict[Key, Any]:
         for name, value in list(space.items()):
             if callable(value):
                 out[title, name] = value
-                out[title, f"{name}.__code__"] = getattr(value, "__code__", None)
+                if title.startswith("whygrad"):
+                    out[title, f"{name}.__code__"] = getattr(value, "__code__", None)
     return out
 
 

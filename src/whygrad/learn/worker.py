@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import gc
 import os
 import re
 import resource
@@ -36,16 +37,23 @@ def main() -> int:
     """Jobs come as lines of JSON, outcomes go back as lines of JSON."""
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # Takes the child along.
     attempt.preload()
-    tampered, optimizers = tampering.seal(), False
+    tampered, optimizers = _sealed(), False
     _reply(replies, {"ready": True})
     for line in sys.stdin:
         job = Job(**loads(line))
         if not optimizers and attempt.optimizes(job):
             attempt.preload_optimizers()
-            tampered, optimizers = tampering.seal(), True
+            tampered, optimizers = _sealed(), True
         _reply(replies, supervised(job, tampered))
     return 0
+
+
+def _sealed() -> Change:
+    """What is there now stays for good: a collector that walks through it would copy it into every child."""
+    gc.freeze()
+    return tampering.seal()
 
 
 def _reply(replies: Any, data: dict[str, Any]) -> None:
@@ -63,9 +71,11 @@ def supervised(job: Job, tampered: Change) -> dict[str, Any]:
             os.close(receiving)
             _child(job, tampered, sending, Path(scratch))
         os.close(sending)
-        text, status = _received(receiving, pid, began + job.limit + GRACE)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGKILL)  # Also what it may have started.
+        try:
+            text, status = _received(receiving, pid, began + job.limit + GRACE)
+        finally:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(pid, signal.SIGKILL)  # Also what it may have started.
         if status is None:
             status = os.waitpid(pid, 0)[1]
         outcome = {"answers": _parsed(text), "status": os.waitstatus_to_exitcode(status)}
@@ -80,6 +90,7 @@ def supervised(job: Job, tampered: Change) -> dict[str, Any]:
 def _child(job: Job, tampered: Change, sending: int, scratch: Path) -> None:
     """Never returns. Nothing of the worker's may be run by the learner's code: not its handlers, not its pipes."""
     try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.setsid()
         os.chdir(scratch)
         output = os.open("output", os.O_WRONLY | os.O_CREAT)
