@@ -25,6 +25,7 @@ class Batch(NamedTuple):
 class Practice(ABC):
     """`build` makes the networks, `update` learns from a batch of steps that were just taken."""
 
+    critic: nn.Module
     actions = "discrete"
     batch = 16
 
@@ -49,13 +50,14 @@ class Practice(ABC):
         """An action to learn from: any, unless an agent has a policy of its own."""
         return self.random.integers(2)
 
-    def drawn(self, logits: Tensor) -> Any:
-        """An action by the probabilities that these logits stand for; without torch, because acting has no graph."""
-        return (logits.numpy() + self.random.gumbel(size=len(logits))).argmax()
-
     def best(self, state: Tensor) -> Any:
         """The action that it thinks is right."""
         return self.choose(state)
+
+    def value(self, state: Any) -> float:
+        """What it expects from here on. Agents without a critic are not asked, or say it otherwise."""
+        with torch.no_grad():
+            return float(self.critic(torch.as_tensor(state)))
 
     def act(self, state: Any) -> Any:
         with torch.no_grad():
@@ -72,6 +74,20 @@ class Practice(ABC):
             self.state = self.env.reset()[0] if terminated or truncated else following
         columns = [np.array(column) for column in zip(*rows, strict=True)]
         return Batch(*(torch.as_tensor(c if c.dtype == np.int64 else c.astype(np.float32)) for c in columns))
+
+
+class Acting(Practice):
+    """Draws its actions by the logits of an actor."""
+
+    actor: nn.Module
+
+    def choose(self, state: Tensor) -> Any:
+        """Without torch where it can be: acting has no graph."""
+        logits = self.actor(state).numpy()
+        return (logits + self.random.gumbel(size=len(logits))).argmax()
+
+    def best(self, state: Tensor) -> Any:
+        return self.actor(state).argmax()
 
 
 def network(inputs: int, outputs: int) -> nn.Sequential:

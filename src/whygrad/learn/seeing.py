@@ -81,8 +81,9 @@ def _said(reason: str) -> str:
         return reason
     place, _, rest = reason.removeprefix("cut at ").partition(" by ")
     text, _, kind = rest.removesuffix(")").rpartition(" (")
-    verb = VERBS.get(kind, "ended the graph")
-    return f"line {place.rpartition(':')[2]} (`{text}`) {verb}"
+    line = place.rpartition(":")[2]
+    where = f"line {line} (`{text}`)" if line.isdecimal() else f"`{text}`"
+    return f"{where} {VERBS.get(kind, 'ended the graph')}"
 
 
 def gradients(module: torch.nn.Module) -> list[Any]:

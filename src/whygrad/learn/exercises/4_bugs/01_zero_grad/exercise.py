@@ -22,7 +22,3 @@ class Agent(Practice):
         loss = mse_loss(values, batch.rewards)
         loss.backward()
         self.optimizer.step()
-
-    def value(self, state):
-        with torch.no_grad():
-            return self.critic(torch.as_tensor(state)).item()

@@ -1,25 +1,19 @@
 import torch
 from torch.distributions import Categorical
 
-from whygrad.learn.practice import Practice, network
+from whygrad.learn.practice import Acting, network
 
 
-class Agent(Practice):
+class Agent(Acting):
     def build(self):
-        self.policy = network(2, 2)
-        self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=0.02)
+        self.actor = network(2, 2)
+        self.optimizer = torch.optim.Adam(self.actor.parameters(), lr=0.02)
 
     def update(self, batch):
-        new = Categorical(logits=self.policy(batch.states)).log_prob(batch.actions)
+        new = Categorical(logits=self.actor(batch.states)).log_prob(batch.actions)
         ratio = torch.exp(new - new.detach())
         weighted = ratio * batch.rewards
         loss = -weighted.mean()
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
-
-    def choose(self, state):
-        return self.drawn(self.policy(state))
-
-    def best(self, state):
-        return self.policy(state).argmax()

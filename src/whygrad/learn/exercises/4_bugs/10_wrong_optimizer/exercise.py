@@ -29,7 +29,3 @@ class Agent(Practice):
         loss.backward()
         self.optimizer.step()
         self.target_critic.load_state_dict(self.critic.state_dict())
-
-    def value(self, state):
-        with torch.no_grad():
-            return self.critic(torch.as_tensor(state)).item()

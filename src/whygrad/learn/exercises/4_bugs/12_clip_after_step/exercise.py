@@ -23,7 +23,3 @@ class Agent(Practice):
         loss.backward()
         self.optimizer.step()
         torch.nn.utils.clip_grad_norm_(self.critic.parameters(), 5.0)
-
-    def value(self, state):
-        with torch.no_grad():
-            return self.critic(torch.as_tensor(state)).item()

@@ -16,7 +16,3 @@ class Agent(Practice):
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.critic.parameters(), 5.0)
         self.optimizer.step()
-
-    def value(self, state):
-        with torch.no_grad():
-            return self.critic(torch.as_tensor(state)).item()

@@ -1,16 +1,16 @@
 import torch
 from torch.distributions import Categorical
 
-from whygrad.learn.practice import Practice, network
+from whygrad.learn.practice import Acting, network
 
 
-class Agent(Practice):
+class Agent(Acting):
     def build(self):
-        self.policy = network(2, 2)
-        self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=0.02)
+        self.actor = network(2, 2)
+        self.optimizer = torch.optim.Adam(self.actor.parameters(), lr=0.02)
 
     def log_prob(self, batch):
-        return Categorical(logits=self.policy(batch.states)).log_prob(batch.actions)
+        return Categorical(logits=self.actor(batch.states)).log_prob(batch.actions)
 
     def update(self, batch):
         old = self.log_prob(batch).detach()
@@ -20,9 +20,3 @@ class Agent(Practice):
             self.optimizer.zero_grad()
             loss.backward()
             self.optimizer.step()
-
-    def choose(self, state):
-        return self.drawn(self.policy(state))
-
-    def best(self, state):
-        return self.policy(state).argmax()

@@ -16,7 +16,3 @@ class Agent(Practice):
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
-
-    def value(self, state):
-        with torch.no_grad():
-            return self.critic(torch.as_tensor(state)).item()

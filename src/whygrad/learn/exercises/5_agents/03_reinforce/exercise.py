@@ -8,13 +8,13 @@ the better action is taken, everywhere (WG904) and by what is seen (WG905).
 import torch
 from torch.distributions import Categorical
 
-from whygrad.learn.practice import Practice, network
+from whygrad.learn.practice import Acting, network
 
 
-class Agent(Practice):
+class Agent(Acting):
     def build(self):
-        self.policy = network(2, 2)
-        self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=0.02)
+        self.actor = network(2, 2)
+        self.optimizer = torch.optim.Adam(self.actor.parameters(), lr=0.02)
 
     def returns(self, batch):
         ...  # TODO: what is still to come at each step, (N,)
@@ -23,9 +23,3 @@ class Agent(Practice):
         log_prob = ...  # TODO
         loss = ...  # TODO
         ...  # TODO: one step
-
-    def choose(self, state):
-        return self.drawn(self.policy(state))
-
-    def best(self, state):
-        return self.policy(state).argmax()

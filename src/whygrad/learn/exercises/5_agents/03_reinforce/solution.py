@@ -1,13 +1,13 @@
 import torch
 from torch.distributions import Categorical
 
-from whygrad.learn.practice import Practice, network
+from whygrad.learn.practice import Acting, network
 
 
-class Agent(Practice):
+class Agent(Acting):
     def build(self):
-        self.policy = network(2, 2)
-        self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=0.02)
+        self.actor = network(2, 2)
+        self.optimizer = torch.optim.Adam(self.actor.parameters(), lr=0.02)
 
     def returns(self, batch):
         out, following = [], 0.0
@@ -17,14 +17,8 @@ class Agent(Practice):
         return torch.stack(out[::-1])
 
     def update(self, batch):
-        log_prob = Categorical(logits=self.policy(batch.states)).log_prob(batch.actions)
+        log_prob = Categorical(logits=self.actor(batch.states)).log_prob(batch.actions)
         loss = -(log_prob * self.returns(batch)).mean()
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
-
-    def choose(self, state):
-        return self.drawn(self.policy(state))
-
-    def best(self, state):
-        return self.policy(state).argmax()

@@ -2,10 +2,10 @@ import torch
 from torch.distributions import Categorical
 from torch.nn.functional import mse_loss
 
-from whygrad.learn.practice import Practice, network
+from whygrad.learn.practice import Acting, network
 
 
-class Agent(Practice):
+class Agent(Acting):
     def build(self):
         self.actor, self.critic = network(2, 2), network(2, 1)
         self.optimizer = torch.optim.Adam([*self.actor.parameters(), *self.critic.parameters()], lr=0.02)
@@ -20,13 +20,3 @@ class Agent(Practice):
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
-
-    def choose(self, state):
-        return self.drawn(self.actor(state))
-
-    def best(self, state):
-        return self.actor(state).argmax()
-
-    def value(self, state):
-        with torch.no_grad():
-            return self.critic(torch.as_tensor(state)).item()

@@ -9,10 +9,10 @@ import torch
 from torch.distributions import Categorical
 from torch.nn.functional import mse_loss
 
-from whygrad.learn.practice import Practice, network
+from whygrad.learn.practice import Acting, network
 
 
-class Agent(Practice):
+class Agent(Acting):
     batch = 256
 
     def build(self):
@@ -21,9 +21,3 @@ class Agent(Practice):
 
     def update(self, batch):
         ...  # TODO
-
-    def choose(self, state):
-        return self.drawn(self.actor(state))
-
-    def best(self, state):
-        return self.actor(state).argmax()
