@@ -34,8 +34,15 @@ class Keys:
 
     def pressed(self, key: str, seconds: float) -> bool:
         """Wait this long for a key; whether it was this one."""
+        return key in self._typed(seconds)
+
+    def read(self, seconds: float) -> str:
+        """Wait this long for a key; the last that was pressed, empty when none was."""
+        return self._typed(seconds)[-1:]
+
+    def _typed(self, seconds: float) -> str:
         if self._before is None:
             time.sleep(seconds)
-            return False
+            return ""
         ready, _, _ = select.select([sys.stdin], [], [], seconds)
-        return bool(ready) and key in os.read(sys.stdin.fileno(), 64).decode(errors="replace").lower()
+        return os.read(sys.stdin.fileno(), 64).decode(errors="replace").lower() if ready else ""

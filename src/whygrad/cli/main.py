@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from whygrad.about import __version__
-from whygrad.cli import explain, plot, probe, report, rules, run, top
+from whygrad.cli import explain, learn, plot, probe, report, rules, run, top
 
 EPILOG = """\
 exit status:
@@ -23,7 +23,7 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.add_argument("--version", action="version", version=f"whygrad {__version__}")
     commands = whole.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (run, probe, report, plot, top, explain, rules):
+    for module in (run, probe, report, plot, top, explain, rules, learn):
         module.add(commands)
     return whole
 

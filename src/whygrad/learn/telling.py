@@ -1,0 +1,55 @@
+"""Verdicts and exercises as lines of text."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from pathlib import Path
+
+from rich.text import Text
+
+from whygrad.learn.checking import Verdict
+from whygrad.learn.course import Exercise, exercises
+from whygrad.learn.folder import Folder
+
+PRINTED = 8
+"""Lines of the learner's own output that are shown."""
+
+
+def verdict(exercise: Exercise, given: Verdict, file: Path, width: int = 100) -> list[Text]:
+    """One line for a pass; for a failure the sentence, the file and what the code printed."""
+    if given.passed:
+        return [Text(f"passed  {exercise.key}  {exercise.title}", "bold green")]
+    out = [Text(f"not yet {exercise.key}  {exercise.title}", "bold red")]
+    out += [Text(f"  {row}") for row in textwrap.wrap(given.message, width - 2, break_on_hyphens=False)]
+    out += [Text(f"  {os.path.relpath(file)}", "dim")]
+    if given.output.strip():
+        rows = given.output.strip().splitlines()
+        out += [Text("  it printed:", "dim"), *(Text(f"    {row}") for row in rows[-PRINTED:])]
+    return out
+
+
+def catalogue(folder: Folder) -> list[Text]:
+    """All exercises by track, with what is done."""
+    out: list[Text] = []
+    here, track = folder.current(), ""
+    for exercise in exercises():
+        if exercise.track != track:
+            track = exercise.track
+            out.append(Text(track, "bold"))
+        done = exercise.key in folder.progress.passed
+        mark = "x" if done else ">" if exercise == here else " "
+        out.append(Text(f"  [{mark}] {exercise.name:<24}{exercise.title}", "green" if done else ""))
+    return out
+
+
+def standing(folder: Folder) -> str:
+    """How far, in one line."""
+    done, every = len({e.key for e in exercises()} & folder.progress.passed), len(exercises())
+    return f"{done} of {every} passed; next: {folder.current().key}" if done < every else f"all {every} passed"
+
+
+def bar(folder: Folder, width: int = 30) -> str:
+    done, every = len({e.key for e in exercises()} & folder.progress.passed), len(exercises())
+    filled = width * done // every
+    return f"[{'#' * filled}{'-' * (width - filled)}] {done}/{every}"
