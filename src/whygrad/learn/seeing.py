@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-import whygrad
+from whygrad.asking import explain
 
 VERBS = {
     "leave": "turned it into a plain number",
@@ -70,7 +70,7 @@ def _number(value: Any, what: str) -> float:
 
 def reach(loss: Tensor, parameters: list[Tensor]) -> tuple[int, str]:
     """How many of the parameters it reaches, and what is in the way of the first that it does not."""
-    found = whygrad.explain(loss, parameters)
+    found = explain(loss, parameters)
     reason = next(iter(found.missing.values()), "")
     return len(found.reached), _said(reason)
 
