@@ -43,6 +43,14 @@ def test_the_first_start_copies_everything_and_checks_once(tmp_path: Path) -> No
     assert (tmp_path / "whygrad-learn" / SQUARE).read_text() == find("square").shipped
 
 
+def test_a_check_may_come_first(tmp_path: Path) -> None:
+    done = learn(tmp_path, "check", "square")
+    assert done.status == 1
+    assert "line 14 is still to be done" in done.out
+    (tmp_path / "whygrad-learn" / SQUARE).unlink()
+    assert "is gone" in learn(tmp_path, "check", "square").out
+
+
 def test_a_learners_file_is_never_overwritten(folder: Path) -> None:
     (folder / SQUARE).write_text("mine = 1\n")
     (folder / "1_autograd/02_dot.py").unlink()

@@ -94,14 +94,18 @@ def named(options: argparse.Namespace) -> Exercise:
     return find(options.names) if options.names else opened(options).current()
 
 
-def interact(options: argparse.Namespace) -> int:
-    from whygrad.cli.lessons import Lessons
-
-    folder = opened(options)
+def lay_out(folder: Folder) -> None:
     made = folder.lay_out()
     folder.save()
     if made:
         say(f"{made} exercises are in {folder.root}")
+
+
+def interact(options: argparse.Namespace) -> int:
+    from whygrad.cli.lessons import Lessons
+
+    folder = opened(options)
+    lay_out(folder)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         say("This is no terminal: the current exercise is checked once; see `whygrad learn --help`.")
         return _checked(folder, [folder.current()], None)
@@ -114,6 +118,8 @@ def check(options: argparse.Namespace) -> int:
     folder = opened(options)
     if options.all and options.names:
         raise ValueError("name exercises, or say --all")
+    if folder.new:
+        lay_out(folder)
     wanted = list(exercises()) if options.all else [find(name) for name in options.names] or [folder.current()]
     return _checked(folder, wanted, options.json)
 

@@ -13,6 +13,8 @@ DEFAULT = "whygrad-learn"
 class Folder:
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.new = not (root / NAME).exists()
+        """Nobody has worked here yet."""
         self.progress: Progress = load(root / NAME)
 
     def file(self, exercise: Exercise) -> Path:
