@@ -118,9 +118,9 @@ def check(options: argparse.Namespace) -> int:
     folder = opened(options)
     if options.all and options.names:
         raise ValueError("name exercises, or say --all")
+    wanted = list(exercises()) if options.all else [find(name) for name in options.names] or [folder.current()]
     if folder.new:
         lay_out(folder)
-    wanted = list(exercises()) if options.all else [find(name) for name in options.names] or [folder.current()]
     return _checked(folder, wanted, options.json)
 
 
