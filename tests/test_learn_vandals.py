@@ -143,7 +143,6 @@ CRASHES = {
     "input": ("answer = input()\n", "line 1: EOFError"),
     "empty": ("", "your file no longer has `slope`"),
     "undone": ("def slope(x):\n    return ...\n", "line 2 is still to be done"),
-    "not text": ("x = '\\ud800'\n\n\ndef slope(x):\n    print(open('/dev/full', 'w').write('x'))\n", "a tensor"),
 }
 
 
@@ -152,7 +151,7 @@ def test_what_goes_wrong_is_one_sentence(name: str, square: Exercise, workshop: 
     source, message = CRASHES[name]
     given = verdict(square, workshop, tmp_path, source)
     assert not given.passed
-    assert message in given.message or (name == "not text" and "None" in given.message)
+    assert message in given.message
     assert "\n" not in given.message
 
 

@@ -86,11 +86,6 @@ def _said(reason: str) -> str:
     return f"{where} {VERBS.get(kind, 'ended the graph')}"
 
 
-def gradients(module: torch.nn.Module) -> list[Any]:
-    """By parameter: nested numbers, or None."""
-    return [None if p.grad is None else p.grad.tolist() for p in module.parameters()]
-
-
 def weights(module: torch.nn.Module) -> list[float]:
     return [number for p in module.parameters() for number in p.detach().flatten().tolist()]
 
