@@ -180,6 +180,20 @@ for _ in range(4):
         loss.backward()
         optimizer.step()
 """
+LATENT = """
+encoder, decoder = nn.Linear(4, 6), nn.Linear(6, 4)
+optimizer = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()])
+for _ in range(6):
+    obs = torch.randn(16, 4)
+    logits = encoder(obs).view(16, 2, 3)
+    dist = torch.distributions.{kind}(logits=logits)
+    drawn = dist.{draw}()  # WG106
+    even = torch.distributions.OneHotCategorical(logits=torch.zeros_like(logits))
+    penalty = torch.distributions.kl_divergence(torch.distributions.OneHotCategorical(logits=logits), even).mean()
+    error = (decoder(drawn.flatten(1)) - obs).pow(2).mean(1)
+    score = (dist.log_prob(drawn.detach()).sum(1) * error.detach()).mean()
+    loss = error.mean() + 0.1 * penalty{also}
+"""
 
 BROKEN = {
     "a map that nobody runs over": LAZY.format(walk="map", end=""),
@@ -192,6 +206,7 @@ BROKEN = {
     "every step of a model is limited": UNROLLED.format(high=1.0) + LOOP,
     "a mapped network under no_grad": MAPPED.format(decorator="@torch.no_grad()  # WG104") + LOOP,
     "the spread of one sample": SPREAD.format(spread="(advantage.std() + 1e-8)") + LOOP,
+    "a latent that only a penalty trains": LATENT.format(kind="OneHotCategorical", draw="sample", also="") + LOOP,
     "the state is not carried over": CARRIED.format(start="torch.zeros(6, 8)"),
 }
 HEALTHY = {
@@ -206,6 +221,8 @@ HEALTHY = {
     "limits that leave room": UNROLLED.format(high=40.0) + LOOP,
     "a mapped network": MAPPED.format(decorator="") + LOOP,
     "the spread of all but one": SPREAD.format(spread="(advantage.std(correction=0) + 1e-8)") + LOOP,
+    "a latent with its score": LATENT.format(kind="OneHotCategorical", draw="sample", also=" + score") + LOOP,
+    "a straight-through latent": LATENT.format(kind="OneHotCategoricalStraightThrough", draw="rsample", also="") + LOOP,
     "the state is carried over": CARRIED.format(start="first"),
 }
 

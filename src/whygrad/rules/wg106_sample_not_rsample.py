@@ -46,9 +46,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whygrad import cutting
-from whygrad.finding import Finding
+from whygrad import cutting, wording
+from whygrad.finding import Finding, Label
 from whygrad.trace import Trace
+from whygrad.trace.latents import Latent, latents
 
 CODE = "WG106"
 NAME = "sample-not-rsample"
@@ -65,3 +66,26 @@ def check(trace: Trace) -> Iterator[Finding]:
             why="sample() runs under no_grad, but this loss differentiates through the drawn value.",
             fix="use rsample(), or a score-function loss with log_prob(action)",
         )
+    for latent in latents(trace):
+        yield _penalty_only(trace, latent)
+
+
+def _penalty_only(trace: Trace, latent: Latent) -> Finding:
+    who = wording.whom(trace, latent.parameters)
+    labels = [Label(latent.into.site, "goes on as a constant here")] if latent.into.site is not None else []
+    return Finding(
+        CODE,
+        NAME,
+        "error",
+        f"{who} {wording.verb(trace, latent.parameters, 'does', 'do')} not learn from what the samples lead to: only a "
+        f"penalty on the distribution trains {wording.verb(trace, latent.parameters, 'it', 'them')}",
+        latent.sample.site,
+        "drawn without gradient",
+        labels,
+        f"sample() runs under no_grad, so the error made with this value stops here; {latent.backward.name} has no "
+        "log_prob(sample) either that would tell good samples from bad ones.",
+        f"{latent.backward.name} reaches {who} past the sample alone, in a traced update",
+        "use rsample(), for categories a straight-through sample (OneHotCategoricalStraightThrough)",
+        parameters=trace.names(latent.parameters),
+        evidence={"sample": "latent"},
+    )

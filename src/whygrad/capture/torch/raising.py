@@ -25,6 +25,7 @@ PATTERNS = (
     ("WG603", "backward through the graph a second time"),
     ("WG604", "grad can be implicitly created only for scalar outputs"),
     ("WG605", "Expected all tensors to be on the same device"),
+    ("WG605", "is not on the expected device"),
     ("WG606", "Inference tensors cannot be saved for backward"),
     ("WG607", r"(same dtype|[Ee]xpected .*(scalar type|dtype)|dtypes? .*(match|mismatch)|Found dtype)"),
     ("WG607", "floating point .*can require gradients"),
