@@ -2,7 +2,8 @@
 
 `Distribution.sample()` runs without gradient. That is right for a score-function loss, which
 differentiates the log-probability. A pathwise loss (SAC, SVG, a critic or a model fed with the
-action) needs `rsample()`, which writes the draw as a function of the distribution's parameters.
+action) needs `rsample()`, which writes the draw as a function of the distribution's parameters. So does a latent
+state that a decoder gets: without it, only the penalty on its distribution trains the encoder.
 
 ```python bad
 import torch
