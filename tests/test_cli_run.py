@@ -238,7 +238,10 @@ def test_interrupting_gives_the_report_of_what_was_seen(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=LONGEST)
+        try:
+            out, err = process.communicate(timeout=LONGEST)
+        finally:
+            process.kill()
     assert process.returncode in (130, -signal.SIGINT)
     assert out == ""
     assert "KeyboardInterrupt" in err

@@ -84,7 +84,7 @@ class Magics:
         shell = self._shell
         # A comment in place of our own line, so that lines count as in the cell.
         source = shell.transform_cell(f"# %%whygrad {line}\n{cell}")
-        name = shell.compile.cache(source, shell.execution_count)
+        name = shell.compile.cache(source, _number(shell))
         tree = ast.parse(source, name)
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         exec(compile(tree, name, "exec"), shell.user_ns)
@@ -103,6 +103,12 @@ class Magics:
         if not modules:
             raise _usage("there is no module here whose parameters the loss could reach")
         return _together({name: explain(names[words[0]], names[name]) for name in modules})
+
+
+def _number(shell: Any) -> int:
+    """Of the cell that runs: the one compiled last. `execution_count` may be ahead (IPython 9.18)."""
+    compiled = list(getattr(shell.compile, "_filename_map", {}).values())
+    return int(compiled[-1]) if compiled else int(shell.execution_count)
 
 
 def _together(answers: dict[str, Explanation]) -> Explanation:

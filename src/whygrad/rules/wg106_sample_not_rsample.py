@@ -57,7 +57,9 @@ NAME = "sample-not-rsample"
 
 
 def check(trace: Trace) -> Iterator[Finding]:
+    named = set()
     for cut in cutting.of_kind(trace, "sample"):
+        named |= {cut.site, cut.op.site}
         yield cutting.finding(
             trace,
             CODE,
@@ -68,7 +70,8 @@ def check(trace: Trace) -> Iterator[Finding]:
             fix="use rsample(), or a score-function loss with log_prob(action)",
         )
     for latent in latents(trace):
-        yield _penalty_only(trace, latent)
+        if latent.sample.site not in named:
+            yield _penalty_only(trace, latent)
 
 
 def _penalty_only(trace: Trace, latent: Latent) -> Finding:

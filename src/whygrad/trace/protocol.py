@@ -61,9 +61,11 @@ def starved(trace: Trace) -> list[Starved]:
 def _part(trace: Trace, optimizer: Optimizer, steps: list[Step]) -> list[Starved]:
     """Some parameters of an optimizer: their loss comes first, and whoever clears for the next one takes it away."""
     fed = {n for s in trace.steps for n in (*s.consumed, *s.assigned)}
-    part = {n for b in trace.backwards for n in b.deposits if n in optimizer.parameters and n not in fed}
+    used = {i for s in trace.steps for ids in s.consumed.values() for i in ids}
+    wasted = [b for b in trace.backwards if b.id not in used]  # What trains others leaves traces here by the way.
+    part = {n for b in wasted for n in b.deposits if n in optimizer.parameters and n not in fed}
     part = {n for n in part if not trace.parameter(n).consumed}
-    backwards = [b for b in trace.backwards if b.deposits & part]
+    backwards = [b for b in wasted if b.deposits & part]
     clear = _took(trace, part, steps, backwards) if part else None
     return [Starved(optimizer, part, steps[-1], len(steps), backwards, clear)] if clear is not None else []
 

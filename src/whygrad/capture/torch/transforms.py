@@ -39,6 +39,8 @@ def patch(patches: Patches, recorder: Recorder, guard: Guard, recording: Callabl
 
 def _mapped(recorder: Recorder, given: list[Any], out: Any, frame: FrameType) -> None:
     operands = [t for value in tree_leaves(given) for t in _tensors(value)]
+    if any(torch._C._functorch.is_functorch_wrapped_tensor(t) for t in operands):
+        return
     inputs = tuple((recorder.node_of(t), t.requires_grad, False) for t in operands)
     name = "vmap" if any(node.parameter is not None for node, _, _ in inputs) else "mapped"  # Of weights: a network.
     for tensor in tree_leaves(out):
