@@ -222,6 +222,12 @@ HEALTHY = {
     "a mapped network": MAPPED.format(decorator="") + LOOP,
     "the spread of all but one": SPREAD.format(spread="(advantage.std(correction=0) + 1e-8)") + LOOP,
     "a latent with its score": LATENT.format(kind="OneHotCategorical", draw="sample", also=" + score") + LOOP,
+    "a latent with labels": LATENT.format(
+        kind="OneHotCategorical",
+        draw="sample",
+        also=" + F.cross_entropy(logits.flatten(0, 1), torch.randint(0, 3, (32,)))",
+    )
+    + LOOP,
     "a straight-through latent": LATENT.format(kind="OneHotCategoricalStraightThrough", draw="rsample", also="") + LOOP,
     "the state is carried over": CARRIED.format(start="first"),
 }

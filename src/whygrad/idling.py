@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from whygrad.source import files
 from whygrad.source.discarding import Useless, useless
 from whygrad.source.exhausting import Exhausted, exhausted
-from whygrad.source.scopes import calls, last_name, own
+from whygrad.source.scopes import calls, last_name, own, scopes
 from whygrad.trace import Site, Trace
 
 TWICE = 2
@@ -24,7 +24,8 @@ def _thrown_away(trace: Trace) -> Iterator[Useless]:
     for file in trace.files:
         for found in useless(file):
             if found.how in ("uncalled", "lazy"):
-                seen = not found.function or (file, found.function) in trace.functions or _called(trace, file, found)
+                seen = not found.function or (file, found.function) in trace.functions
+                seen = seen or (found.how == "lazy" and _called(trace, file, found))
             else:
                 seen = (file, found.site.line, found.site.col, found.called) in made
             if seen:
@@ -32,7 +33,12 @@ def _thrown_away(trace: Trace) -> Iterator[Useless]:
 
 
 def _called(trace: Trace, file: str, found: Useless) -> bool:
-    """Nothing that torch does happens in the function, but something happens beside a line that calls it."""
+    """Nothing that torch does happens in the function, but something happens beside a line that calls it.
+
+    Only where one function has that name: a method of another class may be the one that is called.
+    """
+    if sum(name == found.function for name, _ in scopes(files.tree(file))) > 1:
+        return False
     lines = {op.site.line for op in trace.graph.ops.values() if op.site is not None and op.site.file == file}
     module = files.tree(file)
     outside = own(module) if module is not None else ()

@@ -22,7 +22,7 @@ def finding(trace: Trace, origin: Origin, code: str, name: str, why: str, fix: s
         loss = "its gradient is not finite" if origin.special == "gradient" else f"the loss is {said}"
         labels.append(Label(backward.site, loss))
     value = "the gradient" if origin.special == "gradient" else f"{backward.name} = {backward.value}"
-    where = "value of the loss's graph" if origin.constant else "operation"
+    where = "constant of the loss" if origin.constant else "operation"
     return Finding(
         code,
         name,

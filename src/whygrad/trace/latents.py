@@ -13,6 +13,11 @@ from whygrad.trace.terms import JOINS
 from whygrad.trace.trace import Trace
 
 DRAWING = frozenset({"multinomial", "bernoulli", "bernoulli_", "poisson", "binomial"})
+LABELLED = frozenset(
+    {"cross_entropy", "nll_loss", "gather", "take_along_dim", "binary_cross_entropy", "mse_loss", "kl_div"}
+    | {"binary_cross_entropy_with_logits", "smooth_l1_loss", "l1_loss", "huber_loss"}
+)
+"""What compares an output with data: then the network learns from labels, and its samples may be mere data."""
 PASSING = SHAPING | JOINS | {"one_hot", "long", "int"}
 
 
@@ -64,7 +69,7 @@ def _samples(graph: Graph, start: Op) -> Iterator[Op]:
     stack, seen = [start], {start.id}
     while stack:
         op = stack.pop()
-        if op.name in DRAWING or (op.region is not None and op.region.by == "sample" and op.floating):
+        if op.name in DRAWING:
             yield op
         elif op.name in PASSING:
             fresh = [found for _, found in graph.operands(op) if found.id not in seen]
@@ -81,6 +86,8 @@ def _taught(graph: Graph, root: int, sample: Op, made: frozenset[int]) -> bool:
             continue
         if layer(graph, op) and number not in own and not _direct(graph, op) & made:
             return True  # Judged by another network.
+        if op.name in LABELLED:
+            return True
         if any(_contains(graph, found, sample) for _, found in graph.operands(op)):
             return True  # A log-probability of the sample, or a straight-through sum.
     return False

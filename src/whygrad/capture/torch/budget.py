@@ -13,7 +13,7 @@ EVERY = 1.0
 MEASURED = 0.25
 """Part of the share that samples may use by the clock. The rest is for what a clock inside does not see: caches and
 allocators that the script finds as we left them, and the hooks themselves, which are 1 % of a small update. Of a DQN's
-instructions (torch 2.13, valgrind) samples took 2.1 % while their own clock said 1 %."""
+instructions (torch 2.13, under valgrind, whose clock flatters them) samples took 2.1 % while they measured 1 %."""
 LEAST_GAP = 0.25
 """Seconds between two samples of an optimizer once it is running."""
 EARLY = 4

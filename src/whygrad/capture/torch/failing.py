@@ -72,10 +72,9 @@ class Failing:
         if failed is not None:
             op = self._counterpart(failed, nodes, backward)
             return op.id if op is not None else None
-        spoilt = next((node for node in nodes if _constant(node) is not None), None)
-        op = self._counterpart(spoilt, nodes, backward) if spoilt is not None else None
-        place = _constant(spoilt)
-        if op is None or place is None or place >= len(op.inputs):
+        node, place = next(((n, p) for n in nodes if (p := _constant(n)) is not None), (None, 0))
+        op = self._counterpart(node, nodes, backward) if node is not None else None
+        if op is None or place >= len(op.inputs):
             return None
         made = behind_shaping(self.capture.extraction.graph, op.inputs[place].op)
         if made is None or not made.inputs or self.failure is None:
@@ -130,8 +129,8 @@ def _constant(node: Any) -> int | None:
     """Which operand, one without history, was not finite before the operation: an advantage, a target."""
     for place, name in enumerate(("_saved_self", "_saved_other")):
         saved = getattr(node, name, None)
-        following = node.next_functions[place][0] if node is not None and place < len(node.next_functions) else node
-        if following is None and isinstance(saved, Tensor) and not _good(saved):
+        inputs = node.next_functions
+        if place < len(inputs) and inputs[place][0] is None and isinstance(saved, Tensor) and not _good(saved):
             return place
     saved = getattr(node, "_saved_target", None)
     return 1 if isinstance(saved, Tensor) and saved.grad_fn is None and not _good(saved) else None
