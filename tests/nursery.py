@@ -28,6 +28,7 @@ def born(folder: str, script: str) -> int:
 
 
 def serve() -> None:
+    import torch._dynamo  # The first optimizer imports it, which takes more than a second (torch 2.13).
     import torch.distributions  # noqa: F401  What nearly every script imports.
 
     for line in sys.stdin:

@@ -195,6 +195,14 @@ for _ in range(6):
     loss = error.mean() + 0.1 * penalty{also}
 """
 
+INVERTED = """
+critic = nn.Linear(4, 1)
+optimizer = torch.optim.Adam(critic.parameters())
+for _ in range(6):
+    value, following = critic(torch.randn(16, 4)).squeeze(-1), critic(torch.randn(16, 4)).squeeze(-1)
+    target = torch.randn(16) + 0.9 * following  # WG201
+    loss = {loss}
+"""
 BROKEN = {
     "a map that nobody runs over": LAZY.format(walk="map", end=""),
     "one loss clears what another left": PART.format(early="pass", late="everything.zero_grad()"),
@@ -207,9 +215,16 @@ BROKEN = {
     "a mapped network under no_grad": MAPPED.format(decorator="@torch.no_grad()  # WG104") + LOOP,
     "the spread of one sample": SPREAD.format(spread="(advantage.std() + 1e-8)") + LOOP,
     "a latent that only a penalty trains": LATENT.format(kind="OneHotCategorical", draw="sample", also="") + LOOP,
+    "the prediction is detached for the target": INVERTED.format(loss="F.mse_loss(value.detach(), target)") + LOOP,
+    "and so in a square": INVERTED.format(loss="(target - value.detach()).pow(2).mean()") + LOOP,
     "the state is not carried over": CARRIED.format(start="torch.zeros(6, 8)"),
 }
 HEALTHY = {
+    "both sides in turn": INVERTED.format(
+        loss="F.mse_loss(value.detach(), target) + F.mse_loss(value, target.detach())"
+    )
+    + LOOP,
+    "the target's side is detached": INVERTED.format(loss="F.mse_loss(target.detach(), value)") + LOOP,
     "a map that a list runs over": LAZY.format(walk="list(map", end=")"),
     "cleared once": PART.format(early="everything.zero_grad()", late="pass"),
     "clamped by hand after backward": CLAMP.format(before="", after="limit()"),

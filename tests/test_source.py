@@ -96,10 +96,18 @@ def test_recursion_in_the_source_ends(tmp_path: Path) -> None:
     assert "g(x)" in fed(file, "f(y)")
 
 
+def test_a_cell_that_is_written_anew_is_read_anew() -> None:
+    site = Site("<a cell>", 2, 0, 2, 5)
+    for source in ("x = f(1)\nx + 1\n", "x = g(1)\nx + 1\n"):
+        files.remember("<a cell>", source)
+        (found,) = [expressions.text(call) for call, _ in feeding(site)]
+        assert found == source[4:8]
+
+
 @given(st.text(max_size=200))
 def test_any_text_can_be_read(text: str) -> None:
     files.remember("<some text>", text)
     site = Site("<some text>", 1, 0, 3, 2)
     assert isinstance(expressions.text(site), str)
     assert isinstance(expressions.name(site), str)
-    assert isinstance(feeding(site), list)
+    assert isinstance(feeding(site), tuple)

@@ -2,7 +2,8 @@
 
 In TD learning the target is a constant: `r + gamma * V(s')` says what the prediction should become. When
 its graph is left attached, the same step also changes V(s') to meet V(s): the residual gradient, which
-learns slowly or the wrong thing, with a loss that looks fine.
+learns slowly or the wrong thing, with a loss that looks fine. With the two sides confused, V(s) detached and
+the target not, V(s') alone moves: values run backwards in time.
 
 Compute the target under `torch.no_grad()`, or detach it. If you mean the residual gradient, say so with a
 suppression comment.
@@ -57,29 +58,34 @@ NAME = "attached-target"
 def check(trace: Trace) -> Iterator[Finding]:
     copies = copied_only(trace)
     found = [
-        leak
+        (leak, bool(error.inverted(trace.graph)))
         for leak, error in attached_targets(trace)
-        if same_step(trace, leak, error.predicts(trace.graph)) and not leak.parameters <= copies
+        if same_step(trace, leak, error) and not leak.parameters <= copies
     ]
-    for leak in leaking.merged(trace, found):
-        yield _finding(trace, leak)
+    for inverted in (False, True):
+        for leak in leaking.merged(trace, [leak for leak, swapped in found if swapped is inverted]):
+            yield _finding(trace, leak, inverted)
 
 
-def _finding(trace: Trace, leak: Leak) -> Finding:
+def _finding(trace: Trace, leak: Leak, inverted: bool) -> Finding:
     who = wording.whom(trace, leak.parameters)
+    fix = "compute the target under torch.no_grad(), or detach() it"
+    if inverted:
+        fix = "detach the target, not the prediction"
+    beside = "alone: the prediction is cut" if inverted else "not only through the prediction"
     return Finding(
         CODE,
         NAME,
         "error",
         f"{who} {wording.verb(trace, leak.parameters, 'is', 'are')} trained through the target of "
-        f"{leak.backward.name}, not only through the prediction",
+        f"{leak.backward.name}{' ' if inverted else ', '}{beside}",
         leak.op.site,
         "the target keeps its graph here",
         leaking.labels(trace, leak, "the network's output enters with its gradient"),
-        "a target says what the prediction should become; with its graph attached, the step also moves the target "
-        "towards the prediction.",
+        "a target says what the prediction should become; with its graph attached, the step "
+        f"{'moves the target instead' if inverted else 'also moves the target towards the prediction'}.",
         leaking.seen(trace, leak),
-        "compute the target under torch.no_grad(), or detach() it",
+        fix,
         parameters=trace.names(leak.parameters),
         evidence={"loss": leak.backward.name, "parameters": len(leak.parameters)},
     )

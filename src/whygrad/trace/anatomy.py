@@ -113,6 +113,27 @@ def tops(graph: Graph, root: int, *, gradient: bool = True) -> list[Op]:
     return found
 
 
+def of_network(graph: Graph, root: int) -> bool:
+    """Whether a value comes from a network, cut or not: `tops` of it, without looking for all of them."""
+    known: dict[int, bool] = graph.memo.setdefault("of network", {})
+    stack = [root]
+    while stack:
+        op = graph.ops.get(stack[-1])
+        if op is None or stack[-1] in known:
+            known.setdefault(stack.pop(), False)
+            continue
+        if layer(graph, op) or op.parameter is not None or op.kind is Kind.DISCRETE:
+            known[stack.pop()] = layer(graph, op)
+            continue
+        operands = [i.op for i in op.inputs if not i.selector]
+        unknown = [n for n in operands if n not in known]
+        if unknown:
+            stack.extend(unknown)
+        else:
+            known[stack.pop()] = any(known[n] for n in operands)
+    return known[root]
+
+
 def bare(graph: Graph, root: int) -> bool:
     """Made of parameters that no layer applies: a temperature, a multiplier, a log-std."""
     ops = list(head(graph, root))

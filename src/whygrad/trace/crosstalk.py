@@ -48,7 +48,7 @@ def crosstalk(trace: Trace) -> Iterator[tuple[Leak, str]]:
         if found is not None:
             yield found, how
     for leak, error in attached_targets(trace):
-        if not same_step(trace, leak, error.predicts(trace.graph)):
+        if not same_step(trace, leak, error):
             yield leak, "target"
 
 
@@ -115,8 +115,9 @@ def left_over(trace: Trace, backward: Backward) -> frozenset[int]:
     return frozenset()
 
 
-def same_step(trace: Trace, leak: Leak, prediction: frozenset[int]) -> bool:
-    """Whether the step that consumes the leak also trains the prediction."""
+def same_step(trace: Trace, leak: Leak, error: Error) -> bool:
+    """Whether the step that consumes the leak also trains the prediction (or would, were it not cut)."""
+    prediction = error.predicts(trace.graph) | error.inverted(trace.graph)
     used = consumed(trace, leak.backward)
     training = {o for n in prediction & set(used) for o in used[n]}
     return any(o.id in training for o in leak.optimizers)

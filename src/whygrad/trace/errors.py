@@ -15,6 +15,7 @@ from whygrad.trace.anatomy import (
     Summand,
     head,
     log_like,
+    of_network,
     summands,
     tops,
 )
@@ -42,6 +43,14 @@ class Error:
 
     def predicts(self, graph: Graph) -> frozenset[int]:
         return frozenset[int]().union(*(s.reach(graph) for s in self.prediction))
+
+    def inverted(self, graph: Graph) -> frozenset[int]:
+        """Parameters whose prediction was cut while the target that they bootstrap carries the gradient."""
+        live = [s for s in self.prediction if not s.number and not s.scaled and not s.open and graph.reach(s.op)]
+        if not self.bootstraps or len(live) < len(self.prediction):
+            return frozenset()
+        behind = frozenset[int]().union(*(graph.reach(s.op) for s in live))
+        return behind & frozenset[int]().union(*(s.reach(graph) for s in self.target))
 
 
 def errors(graph: Graph, root: int) -> list[Error]:
@@ -103,6 +112,9 @@ def _two_sided(graph: Graph, op: Op, first: int, second: int) -> Error:
     one, two = tuple(summands(graph, first)), tuple(summands(graph, second))
     if op.name in ("cross_entropy", "kl_div", "binary_cross_entropy", "binary_cross_entropy_with_logits"):
         return Error(op, one, two, _mixes_data(graph, second))
+    written = Error(op, one, two, bootstrap(graph, two))
+    if written.inverted(graph):
+        return written
     constant = not any(s.reach(graph) for s in one) and any(s.reach(graph) for s in two)
     if constant or (bootstrap(graph, one) and not bootstrap(graph, two)):
         one, two = two, one  # Some write the target first.
@@ -145,7 +157,7 @@ def bootstrap(graph: Graph, side: tuple[Summand, ...]) -> bool:
 
 
 def _from_network(graph: Graph, summand: Summand) -> bool:
-    return not summand.number and bool(tops(graph, summand.op, gradient=False))
+    return not summand.number and of_network(graph, summand.op)
 
 
 def _expectation(graph: Graph, op: Op, first: int, second: int) -> Error | None:
@@ -170,7 +182,7 @@ def _layers(graph: Graph, root: int) -> set[int]:
 
 def _mixes_data(graph: Graph, root: int) -> bool:
     """Data enters above the networks: rewards in a projected distribution."""
-    return bool(tops(graph, root, gradient=False)) and any(_is_data(op) for op in _above(graph, root))
+    return of_network(graph, root) and any(_is_data(op) for op in _above(graph, root))
 
 
 def _above(graph: Graph, root: int) -> Iterator[Op]:

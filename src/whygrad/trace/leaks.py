@@ -92,7 +92,12 @@ def _is_target(trace: Trace, error: Error, summand: Summand, own: dict[int, set[
     """A network's output, with gradient, on the side that was to be constant."""
     graph = trace.graph
     reach = summand.reach(graph)
-    if not reach or not tops(graph, summand.op) or not error.predicts(graph):
+    if not reach or not tops(graph, summand.op):
+        return False
+    inverted = error.inverted(graph)
+    if inverted:
+        return not any(own.get(n) for n in inverted)  # Else it is the second half of a symmetric error.
+    if not error.predicts(graph):
         return False
     if error.bootstraps:
         return summand.scaled or len(error.target) == 1 or any(not s.reach(graph) for s in error.target)

@@ -28,7 +28,6 @@ class Extraction:
         self.graph = Graph()
         self.truncated = False
         self._regions: dict[int, Region] = {}
-        self._fed: dict[Site, list[tuple[Site, bool]]] = {}
 
     def take(self, root: Node) -> int:
         """Extract everything behind a loss; returns its number in the graph."""
@@ -90,13 +89,12 @@ class Extraction:
     def _link_constants(self, node: Node, op: Op) -> list[Node]:
         """Python numbers took part: does the source say that they left torch before?"""
         assert op.site is not None
-        if op.site not in self._fed:
-            self._fed[op.site] = feeding(op.site)
-        if not self._fed[op.site] or not self.departures:
+        fed = feeding(op.site) if self.departures else ()
+        if not fed:
             return []
         left = {_span(frames.site(*place)): found for place, found in self.departures.items()}
         linked: dict[int, tuple[Node, bool]] = {}
-        for site, inside in self._fed[op.site]:
+        for site, inside in fed:
             found = left.get(_span(site))
             if found is not None and found.serial < node.serial and found.serial not in linked:
                 linked[found.serial] = (found, inside)
