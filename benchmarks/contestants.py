@@ -1,8 +1,7 @@
-"""Ways to see gradients: whygrad, and what people paste into their scripts. Each can be switched on and off again."""
+"""Ways to see gradients: whygrad, and what people paste into their scripts. Each has a process of its own."""
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import tempfile
 import time
@@ -11,14 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from whygrad.capture.torch import Capture, Options
 from workloads import Between, Workload, nothing
 
 
 class Contestant:
-    """The plain loop, and what the others have in common: on for the length of a round, then off."""
+    """The plain loop, and what the others have in common: on for the life of their process."""
 
     between: Between = staticmethod(nothing)
     """Called between backward and step."""
@@ -26,16 +24,26 @@ class Contestant:
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
 
-    def begin(self) -> None:
-        return
-
     @property
     def busy(self) -> bool:
         """Something has been begun that belongs to this round."""
         return False
 
+    @property
+    def windows(self) -> int:
+        """Re-traced stretches so far."""
+        return 0
+
+    @property
+    def account(self) -> str:
+        """What it says about its own cost."""
+        return ""
+
+    def begin(self) -> None:
+        """A round begins."""
+
     def end(self) -> None:
-        return
+        """A round is over."""
 
     def close(self) -> None:
         return
@@ -59,15 +67,9 @@ class Stopwatch:
 
 
 class Whygrad(Contestant):
-    """One capture for the whole comparison, as in a run that goes on.
-
-    Between its rounds nothing of it is called in an update: the functions that differentiate are torch's own again, and
-    no optimizer hook is registered. What it replaces in classes (constructors, `train()`) stays, because a change to a
-    class makes Python forget what it has learnt about all code that uses it, and the next rounds would pay for that.
-    """
+    """Attached once, as in a run."""
 
     share = 0.02
-    functions = ("backward", "grad")
 
     def __init__(self, workload: Workload) -> None:
         super().__init__(workload)
@@ -75,43 +77,35 @@ class Whygrad(Contestant):
         self.capture = Capture(Options(budget=self.share, emit=self._count))
         self.clock = Stopwatch()
         self.capture.sampling.budget.clock = self.clock
-        self.own: dict[str, Any] = {}
-        """Our versions of torch's functions, once the watching has begun."""
+        self.capture.start()
 
     def _count(self, _: Any) -> None:
         self.samples += 1
 
     def begin(self) -> None:
         self.clock.go()
-        self.torchs = {name: getattr(torch.autograd, name) for name in self.functions}
-        if not self.own:
-            self.capture.start()
-            self.own = {name: getattr(torch.autograd, name) for name in self.functions}
-            return
-        for name, function in self.own.items():
-            setattr(torch.autograd, name, function)
-        self.capture.protocol._hooks = [register_optimizer_step_pre_hook(self.capture.protocol._pre_step)]
 
     @property
     def busy(self) -> bool:
         """A window is not left open."""
         return self.capture.tracing
 
+    @property
+    def windows(self) -> int:
+        return self.capture.windows
+
+    @property
+    def account(self) -> str:
+        share = self.capture.sampling.budget.spent / max(self.clock(), 1e-9)
+        return f"{self.samples} samples and {self.windows} windows in {self.clock():.1f} s; it says {share:.2%} itself"
+
     def end(self) -> None:
-        for name, function in self.torchs.items():
-            setattr(torch.autograd, name, function)
-        self.capture.protocol.unhook()
         self.clock.stop()
         if self.capture.guard.broken is not None:
             raise RuntimeError(f"whygrad stopped watching: {self.capture.guard.broken}")
 
     def close(self) -> None:
         self.capture.stop()
-
-    @property
-    def spent(self) -> float:
-        """What it thinks it has cost, as a share."""
-        return self.capture.sampling.budget.spent / max(self.clock(), 1e-9)
 
 
 class Unsampled(Whygrad):
@@ -150,40 +144,10 @@ class TensorBoard(Contestant):
 
 
 class Anomaly(Contestant):
-    def begin(self) -> None:
-        self.stack = contextlib.ExitStack()
-        self.stack.enter_context(warnings.catch_warnings())
+    def __init__(self, workload: Workload) -> None:
+        super().__init__(workload)
         warnings.simplefilter("ignore")
-        self.stack.enter_context(torch.autograd.detect_anomaly())
-
-    def end(self) -> None:
-        self.stack.close()
-
-
-class Run:
-    """One offline run of Weights & Biases for all who need it: its hooks only know the latest."""
-
-    users = 0
-    run: Any = None
-    folder: Any = None
-
-    @classmethod
-    def join(cls) -> Any:
-        import wandb
-
-        if not cls.users:
-            cls.folder = tempfile.TemporaryDirectory()
-            settings = wandb.Settings(silent=True, console="off")
-            cls.run = wandb.init(mode="offline", dir=cls.folder.name, settings=settings)
-        cls.users += 1
-        return cls.run
-
-    @classmethod
-    def leave(cls) -> None:
-        cls.users -= 1
-        if not cls.users:
-            cls.run.finish()
-            cls.folder.cleanup()
+        torch.autograd.set_detect_anomaly(True)
 
 
 class WandbEvery(Contestant):
@@ -193,19 +157,19 @@ class WandbEvery(Contestant):
 
     def __init__(self, workload: Workload) -> None:
         super().__init__(workload)
-        self.run = Run.join()
+        import wandb
 
-    def begin(self) -> None:
-        self.run.watch(self.workload.model, **self.options)
+        self.folder = tempfile.TemporaryDirectory()
+        settings = wandb.Settings(silent=True, console="off")
+        self.run = wandb.init(mode="offline", dir=self.folder.name, settings=settings)
+        self.run.watch(workload.model, **self.options)
 
     def between(self) -> None:
         self.run.log({"update": 1})
 
-    def end(self) -> None:
-        self.run.unwatch(self.workload.model)
-
     def close(self) -> None:
-        Run.leave()
+        self.run.finish()
+        self.folder.cleanup()
 
 
 class WandbDefault(WandbEvery):
@@ -216,7 +180,7 @@ class WandbDefault(WandbEvery):
 
 
 Entry = Callable[[Workload], Contestant]
-ALWAYS: dict[str, Entry] = {"whygrad": Whygrad, "whygrad, --budget 0": Unsampled}
+ALWAYS: dict[str, Entry] = {"plain": Contestant, "whygrad": Whygrad, "whygrad, --budget 0": Unsampled}
 """Measured in every round."""
 OTHERS: dict[str, tuple[Entry, str]] = {
     "whygrad, every update": (EveryUpdate, ""),

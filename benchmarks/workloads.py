@@ -18,7 +18,6 @@ Between = Callable[[], None]
 class Workload:
     """One training loop; `update` calls its argument between backward and step, where people put their logging."""
 
-    name: str
     model: nn.Module
     update: Callable[[Between], None]
 
@@ -27,9 +26,7 @@ def nothing() -> None:
     return
 
 
-def _training(
-    name: str, model: nn.Module, loss: Callable[[], Tensor], clip: float | None = None, half: bool = False
-) -> Workload:
+def _training(model: nn.Module, loss: Callable[[], Tensor], clip: float | None = None, half: bool = False) -> Workload:
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
 
     def update(between: Between) -> None:
@@ -42,7 +39,7 @@ def _training(
         between()
         optimizer.step()
 
-    return Workload(name, model, update)
+    return Workload(model, update)
 
 
 def mlp(inputs: int, hidden: int, outputs: int, depth: int = 2) -> nn.Sequential:
@@ -58,7 +55,7 @@ def nature(actions: int = 6) -> nn.Sequential:
     )
 
 
-def dqn(name: str, q_net: nn.Module, obs: Tensor) -> Workload:
+def dqn(q_net: nn.Module, obs: Tensor) -> Workload:
     """One update of a DQN on a fixed batch."""
     target, batch, device = copy.deepcopy(q_net), len(obs), obs.device
     action = torch.zeros(batch, 1, dtype=torch.long, device=device)
@@ -69,7 +66,7 @@ def dqn(name: str, q_net: nn.Module, obs: Tensor) -> Workload:
             goal = reward + 0.99 * target(obs).max(1, keepdim=True).values
         return F.smooth_l1_loss(q_net(obs).gather(1, action), goal)
 
-    return _training(name, q_net, loss)
+    return _training(q_net, loss)
 
 
 def ppo() -> Workload:
@@ -85,7 +82,7 @@ def ppo() -> Workload:
         entropy: Tensor = chance.entropy().mean()  # type: ignore[no-untyped-call]
         return 0.5 * F.mse_loss(agent["critic"](obs).squeeze(1), returns) - surrogate - 0.01 * entropy
 
-    return _training("PPO minibatch", agent, loss, clip=0.5)
+    return _training(agent, loss, clip=0.5)
 
 
 class Transformer(nn.Module):
@@ -103,9 +100,7 @@ class Transformer(nn.Module):
         return out
 
 
-def policy_gradient(
-    name: str, vocabulary: int, width: int, depth: int, length: int, batch: int, device: str
-) -> Workload:
+def policy_gradient(vocabulary: int, width: int, depth: int, length: int, batch: int, device: str) -> Workload:
     """REINFORCE on whole sequences."""
     policy = Transformer(vocabulary, width, depth, length).to(device)
     tokens = torch.randint(0, vocabulary, (batch, length), device=device)
@@ -115,20 +110,20 @@ def policy_gradient(
         log_probs: Tensor = policy(tokens).float().log_softmax(-1).gather(-1, tokens[..., None]).squeeze(-1)
         return -(log_probs * advantage).mean()
 
-    return _training(name, policy, loss, clip=1.0, half=device == "cuda")
+    return _training(policy, loss, clip=1.0, half=device == "cuda")
 
 
-def workloads(device: str) -> list[Callable[[], Workload]]:
-    """Made one at a time, so that none is held in memory while another is measured."""
+def workloads(device: str) -> dict[str, Callable[[], Workload]]:
+    """By name; made one at a time, so that none is held in memory while another is measured."""
     if device == "cuda":
-        return [
-            lambda: dqn("MLP DQN, batch 1024", mlp(64, 256, 8, 3).to(device), torch.randn(1024, 64, device=device)),
-            lambda: dqn("Nature-CNN DQN, batch 256", nature().to(device), torch.rand(256, 4, 84, 84, device=device)),
-            lambda: policy_gradient("transformer of 100M parameters", 10_000, 768, 12, 256, 8, device),
-        ]
-    return [
-        lambda: dqn("small DQN", mlp(4, 64, 2, 1), torch.randn(64, 4)),
-        ppo,
-        lambda: dqn("Nature-CNN DQN", nature(), torch.rand(32, 4, 84, 84)),
-        lambda: policy_gradient("small transformer", 64, 128, 2, 32, 8, device),
-    ]
+        return {
+            "MLP DQN, batch 1024": lambda: dqn(mlp(64, 256, 8, 3).to(device), torch.randn(1024, 64, device=device)),
+            "Nature-CNN DQN, batch 256": lambda: dqn(nature().to(device), torch.rand(256, 4, 84, 84, device=device)),
+            "transformer of 100M parameters": lambda: policy_gradient(10_000, 768, 12, 256, 8, device),
+        }
+    return {
+        "small DQN": lambda: dqn(mlp(4, 64, 2, 1), torch.randn(64, 4)),
+        "PPO minibatch": ppo,
+        "Nature-CNN DQN": lambda: dqn(nature(), torch.rand(32, 4, 84, 84)),
+        "small transformer": lambda: policy_gradient(64, 128, 2, 32, 8, device),
+    }
