@@ -203,6 +203,46 @@ for _ in range(6):
     target = torch.randn(16) + 0.9 * following  # WG201
     loss = {loss}
 """
+LIKELIHOOD = """
+policy = nn.Linear(4, 3)
+optimizer = torch.optim.Adam(policy.parameters())
+for _ in range(6):
+    obs, advantage = torch.randn(16, 4), torch.randn(16)
+    action = Categorical(logits=policy(obs)).sample()
+    nll = {nll}
+    loss = {sign}(nll * advantage).mean()  # WG409
+"""
+MIXED = """
+q_net = nn.Linear(4, 2)
+target_net = copy.deepcopy(q_net)
+optimizer = torch.optim.Adam(q_net.parameters())
+
+def follow():
+    mixed = target_net.state_dict()
+    for name, value in q_net.state_dict().items():
+        mixed[name] = 0.1 * value + 0.9 * mixed[name]  # WG308
+    {load}
+
+for _ in range(80):
+    with torch.no_grad():
+        target = torch.randn(8) + 0.9 * target_net(torch.randn(8, 4)).max(1).values
+    loss = F.mse_loss(q_net(torch.randn(8, 4))[:, 0], target)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    follow()
+"""
+RUNNING = """
+policy, mean = nn.Linear(4, 3), torch.zeros(())
+optimizer = torch.optim.Adam(policy.parameters())
+for _ in range(40):
+    entropy = Categorical(logits=policy(torch.randn(16, 4))).entropy().mean()
+    loss = (entropy - 1.0) ** 2
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    mean = 0.9 * mean + 0.1 * entropy{end}  # WG207
+"""
 BROKEN = {
     "a map that nobody runs over": LAZY.format(walk="map", end=""),
     "one loss clears what another left": PART.format(early="pass", late="everything.zero_grad()"),
@@ -217,9 +257,21 @@ BROKEN = {
     "a latent that only a penalty trains": LATENT.format(kind="OneHotCategorical", draw="sample", also="") + LOOP,
     "the prediction is detached for the target": INVERTED.format(loss="F.mse_loss(value.detach(), target)") + LOOP,
     "and so in a square": INVERTED.format(loss="(target - value.detach()).pow(2).mean()") + LOOP,
+    "a cross entropy with a minus": LIKELIHOOD.format(
+        nll='F.cross_entropy(policy(obs), action, reduction="none")', sign="-"
+    )
+    + LOOP,
+    "a negated score with a minus": LIKELIHOOD.format(nll="-Categorical(logits=policy(obs)).log_prob(action)", sign="-")
+    + LOOP,
+    "mixed in a dictionary that nobody loads": MIXED.format(load="pass"),
+    "a running mean with its graph": RUNNING.format(end=""),
     "the state is not carried over": CARRIED.format(start="torch.zeros(6, 8)"),
 }
 HEALTHY = {
+    "a cross entropy": LIKELIHOOD.format(nll='F.cross_entropy(policy(obs), action, reduction="none")', sign="") + LOOP,
+    "a negated score": LIKELIHOOD.format(nll="-Categorical(logits=policy(obs)).log_prob(action)", sign="") + LOOP,
+    "mixed in a dictionary and loaded": MIXED.format(load="target_net.load_state_dict(mixed)"),
+    "a running mean": RUNNING.format(end=".detach()"),
     "both sides in turn": INVERTED.format(
         loss="F.mse_loss(value.detach(), target) + F.mse_loss(value, target.detach())"
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from whygrad import wording
 from whygrad.finding import Label
 from whygrad.source import expressions
+from whygrad.source.defining import call_behind
 from whygrad.source.discarding import useless
 from whygrad.trace import Op, Site, Trace
 from whygrad.trace.anatomy import layer
@@ -78,7 +79,7 @@ def outside(trace: Trace, op: Op) -> Site | None:
             return current.site
         current = min(users, key=lambda found: found.id)
         if not layer(graph, current) and not (current.site and current.site.function.endswith("forward")):
-            return current.site
+            return (call_behind(current.site) if current.site is not None else None) or current.site
     while True:
         behind = [found for operand, found in graph.operands(current) if not operand.selector and found.site]
         inner = [found for found in behind if layer(graph, found)]

@@ -18,6 +18,9 @@ from whygrad.trace.terms import SUMS
 GAINS = re.compile(r"adv|return|reward|gae|\bret(s|urns)?\b|\br\b|score|gain|(^|_)G(_|$)|(^|[^a-z])rtg", re.IGNORECASE)
 COSTS = re.compile(r"cost|regret|penal|dist(ance)?s?\b(?!\.)|loss|energy|error|neg|violat|danger", re.IGNORECASE)
 WEIGHING = PRODUCTS | {"einsum", "dot", "vdot", "inner", "matmul", "__matmul__", "mv"}
+UNCHANGED = frozenset({"squeeze", "unsqueeze", "view", "reshape", "sum", "stack", "cat", "clone"})
+LIKELIHOODS = frozenset({"cross_entropy", "nll_loss", "binary_cross_entropy_with_logits"})
+"""Negative log-probabilities of what was done."""
 MOST = 40
 CALLED = re.compile(r"\.entropy\(\)$")
 
@@ -27,7 +30,7 @@ class Wrong:
     backward: Backward
     op: Op
     how: str
-    """`score`, `extreme` or `entropy`."""
+    """`score`, `likelihood`, `extreme` or `entropy`."""
     evidence: str
     site: Site | None = None
 
@@ -57,29 +60,34 @@ def _maximised(trace: Trace, backward: Backward) -> bool:
 
 
 def _score(graph: Graph, backward: Backward, op: Op, sign: int, surrogates: set[int]) -> Iterator[Wrong]:
-    """A log-probability (or ratio) times a weight, with a plus."""
-    if sign < 0 or op.name not in WEIGHING:
+    """A log-probability (or ratio) times a weight, with a plus; or its negative, a cross entropy, with a minus."""
+    if op.name not in WEIGHING:
         return
     values = [i for i in op.inputs if not i.selector]
     carrying = [i for i in values if op.passes(i)]
     weights = [i for i in values if not i.carries]
-    if len(carrying) != 1 or len(weights) != 1 or not _policy(graph, carrying[0].op, surrogates):
+    if len(carrying) != 1 or len(weights) != 1:
+        return
+    policy = _policy(graph, carrying[0].op, surrogates)
+    if sign * policy <= 0:
         return
     named = _meaning(graph, op, weights[0].op)
     if named:
-        yield Wrong(backward, op, "score", f"the weight is called `{named}`")
+        yield Wrong(backward, op, "score" if policy > 0 else "likelihood", f"the weight is called `{named}`")
 
 
-def _policy(graph: Graph, number: int, surrogates: set[int]) -> bool:
-    """A log-probability itself, not its negative and no loss made of it."""
-    op = graph.ops.get(number)
-    while op is not None and op.name in ("squeeze", "unsqueeze", "view", "reshape", "sum", "stack", "cat", "clone"):
+def _policy(graph: Graph, number: int, surrogates: set[int]) -> int:
+    """1 for a log-probability, -1 for its negative, 0 for anything else."""
+    op, sign = graph.ops.get(number), 1
+    while op is not None and op.name in UNCHANGED | NEGATING:
+        sign = -sign if op.name in NEGATING else sign
         op = graph.ops.get(op.inputs[0].op) if op.inputs else None
-    if op is None or op.name in ("neg", "__neg__", "cross_entropy", "nll_loss", "binary_cross_entropy_with_logits"):
-        return False
-    return op.id in surrogates or (
-        score_like(graph, op.id) and op.name in ("gather", "log_softmax", "sub", "__getitem__")
-    )
+    if op is None:
+        return 0
+    if op.name in LIKELIHOODS:
+        return -sign
+    likely = score_like(graph, op.id) and op.name in ("gather", "log_softmax", "sub", "__getitem__")
+    return sign if op.id in surrogates or likely else 0
 
 
 def _meaning(graph: Graph, op: Op, weight: int) -> str:

@@ -51,6 +51,7 @@ from whygrad import leaking, wording
 from whygrad.finding import Finding, Label
 from whygrad.idling import thrown_away
 from whygrad.source.refreshing import refreshes
+from whygrad.source.unloading import unloaded
 from whygrad.trace import Trace
 from whygrad.trace.refreshing import Lagging, lagging
 
@@ -107,6 +108,12 @@ def _finding(trace: Trace, case: Lagging) -> Iterator[Finding]:
         )
         why = f"the copy runs, and {itself}"
         fix = f"copy from {source}"
+    elif (lost := next(unloaded(trace.files), None)) is not None:
+        if forward is not None:
+            labels.append(Label(forward, "its values enter the target here"))
+        site, here = lost, "changes the dictionary, and no network"
+        why = "state_dict() returns a dictionary of its own: a value put into it reaches no network until it is loaded."
+        fix = f"give the dictionary to load_state_dict() of {who}"
     else:
         site, here = forward, "enters the target, and nothing ever refreshes it"
         name = who.split(" ")[0].rsplit(".", 1)[-1]

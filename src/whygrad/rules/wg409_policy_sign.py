@@ -52,6 +52,12 @@ SAID = {
         "it enters the loss with a plus: minimising it lowers the probability where the weight is positive",
         "put a minus in front of it",
     ),
+    "likelihood": (
+        ("makes the actions that paid off less likely", "make the actions that paid off less likely"),
+        "a cross entropy is a negative log-probability already, and it enters the loss with a minus: minimising that "
+        "lowers the probability where the weight is positive",
+        "take the minus away",
+    ),
     "extreme": (
         ("is trained by what the clipping should have cut off", "are trained by what it should have cut off"),
         "it takes the wrong one of the two: the clipped surrogate is the pessimistic one",

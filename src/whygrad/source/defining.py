@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from whygrad.source import expressions, files
+from whygrad.source.scopes import Function, own, scopes
 from whygrad.trace.site import Site
 
 
@@ -20,6 +21,29 @@ def definition(site: Site, side: str) -> Site | None:
             if isinstance(wanted, ast.Name):
                 return _assigned(site, module, wanted.id)
     return None
+
+
+def call_behind(site: Site) -> Site | None:
+    """The call whose result an expression uses by name: `net(obs)` for `q.mean(1)` after `q = net(obs)`."""
+    node = expressions.at(site)
+    module = files.tree(site.file)
+    if not isinstance(node, (ast.Call, ast.Subscript)) or module is None:
+        return None
+    used = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else node
+    used = used.value if isinstance(used, ast.Subscript) else used
+    if not isinstance(used, ast.Name):
+        return None
+    around = [s for _, s in scopes(module) if isinstance(s, Function) and s.lineno <= site.line <= (s.end_lineno or 0)]
+    scope: ast.AST = max(around, key=lambda s: s.lineno) if around else module
+    bound = [
+        node
+        for node in own(scope)
+        if isinstance(node, ast.Assign)
+        and node.lineno < site.line
+        and any(isinstance(target, ast.Name) and target.id == used.id for target in node.targets)
+    ]
+    value = bound[-1].value if bound else None
+    return Site(*expressions.span(site.file, value)) if isinstance(value, ast.Call) else None
 
 
 def _assigned(site: Site, module: ast.Module, name: str) -> Site | None:

@@ -26,6 +26,8 @@ LATER = 16
 GROWING = 2
 """Steps in a row at which there were more than before."""
 DEEPEST = 4
+SHORT = 3
+"""Operations from one value of a running mean to the next."""
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), type, types.ModuleType, types.FunctionType)
 
 
@@ -123,12 +125,23 @@ def _chain(node: Node, boundary: int) -> int:
     """How many earlier values of itself a running sum still hangs on, if one of them is of an earlier update."""
     links, current = 0, node
     while links < MOST_FOLLOWED:
-        before = [o for o, carries, _ in current.inputs if carries and o.code is node.code and o.lasti == node.lasti]
-        if not before:
+        before = _before(current)
+        if before is None:
             break
-        current = before[0]
+        current = before
         links += 1
     return links if links and current.serial < boundary else 0
+
+
+def _before(node: Node) -> Node | None:
+    """The value of an earlier pass that this one was made of: `total + x`, `0.9 * mean + 0.1 * x`."""
+    level = [node]
+    for _ in range(SHORT):
+        level = [o for one in level for o, carries, _ in one.inputs if carries and o.code is node.code]
+        for operand in level:
+            if operand.lasti == node.lasti:
+                return operand
+    return None
 
 
 def _grows(counts: list[int]) -> bool:
