@@ -291,7 +291,11 @@ def test_parquet(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     write(tmp_path, "train.py", CLIPPED)
     assert whygrad(tmp_path, "run", "-q", "--budget", "100", "--log", "out.parquet", "train.py").status == 0
-    rows = parquet.read_table(tmp_path / "out.parquet").to_pylist()
+    table = parquet.read_table(tmp_path / "out.parquet").to_pylist()
+    rows = [row for row in table if row["parameter"] is not None]
     assert [row["parameter"] for row in rows[:4]] == PARAMETERS
     assert len(rows) == 20
     assert all(row["raw_norm"] > row["clipped_norm"] > 0 for row in rows)
+    of_update = {row["quantity"]: row["value"] for row in table if row["parameter"] is None}
+    assert of_update["term/loss/q_net"] > 0
+    assert of_update["loss/loss"] > 0

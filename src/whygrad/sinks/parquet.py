@@ -1,4 +1,4 @@
-"""`--log FILE.parquet`: one row per parameter and sampled update."""
+"""`--log FILE.parquet`: per sampled update one row for each parameter and one for each quantity of the whole."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from whygrad.sinks.scalars import of_update
 from whygrad.telemetry.record import Gradient, ParameterSample, Record, finite
 
 ROWS = 4096
@@ -23,7 +24,7 @@ class Parquet:
         number, text, whole = pyarrow.float64(), pyarrow.string(), pyarrow.int64()
         columns = [("update", whole), ("seconds", number), ("optimizer", text), ("parameter", text)]
         columns += [("module", text), ("size", whole), ("update_ratio", number), ("learning_rate", number)]
-        columns += [("noise", number)]
+        columns += [("noise", number), ("quantity", text), ("value", number)]
         for kind in ("raw", "clipped"):
             columns += [(f"{kind}_{name}", number) for name in _NUMBERS] + [(f"{kind}_histogram", text)]
         self._schema = pyarrow.schema(columns)
@@ -32,6 +33,8 @@ class Parquet:
 
     def write(self, record: Record) -> None:
         self._rows += [_row(record, parameter) for parameter in record.parameters]
+        quantities = [(tag, value) for tag, value in of_update(record) if value is not None]
+        self._rows += [{**_when(record), "quantity": tag, "value": value} for tag, value in quantities]
         if len(self._rows) >= ROWS:
             self._flush()
 
@@ -47,9 +50,7 @@ class Parquet:
 
 def _row(record: Record, parameter: ParameterSample) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "update": record.update,
-        "seconds": record.seconds,
-        "optimizer": record.optimizer,
+        **_when(record),
         "parameter": parameter.name,
         "module": parameter.module,
         "size": parameter.size,
@@ -60,6 +61,10 @@ def _row(record: Record, parameter: ParameterSample) -> dict[str, Any]:
     for kind, gradient in (("raw", parameter.raw), ("clipped", parameter.clipped)):
         row.update(_columns(kind, gradient))
     return row
+
+
+def _when(record: Record) -> dict[str, Any]:
+    return {"update": record.update, "seconds": record.seconds, "optimizer": record.optimizer}
 
 
 def _columns(kind: str, gradient: Gradient | None) -> dict[str, Any]:

@@ -29,16 +29,7 @@ class Scalars:
             yield f"noise/{parameter.name}", finite(parameter.noise)
         yield f"learning_rate/{who}", max((p.rate for p in record.parameters if p.rate is not None), default=None)
         yield f"clip_rate/{who}", self._clip_rate(record)
-        for name, value in record.losses.items():
-            yield f"loss/{name}", finite(value)
-        for name, value in record.signals.items():
-            yield f"signals/{name}", finite(value)
-        for term, norms in record.terms.items():
-            for module, norm in norms.items():
-                yield f"term/{_one_level(term)}/{module}", finite(norm)
-        for layer, activation in record.activations.items():
-            for name, share in activation.numbers.items():
-                yield f"activation/{layer}/{name}", share
+        yield from of_update(record)
 
     def _clip_rate(self, record: Record) -> float | None:
         clipped, judged = self._judged.get(record.optimizer, (0, 0))
@@ -46,6 +37,20 @@ class Scalars:
             clipped, judged = clipped + record.was_clipped, judged + 1
             self._judged[record.optimizer] = clipped, judged
         return clipped / judged if judged else None
+
+
+def of_update(record: Record) -> Iterator[tuple[str, float | None]]:
+    """What belongs to the update and not to one parameter."""
+    for name, value in record.losses.items():
+        yield f"loss/{name}", finite(value)
+    for name, value in record.signals.items():
+        yield f"signals/{name}", finite(value)
+    for term, norms in record.terms.items():
+        for module, norm in norms.items():
+            yield f"term/{_one_level(term)}/{module}", finite(norm)
+    for layer, activation in record.activations.items():
+        for name, share in activation.numbers.items():
+            yield f"activation/{layer}/{name}", share
 
 
 def _one_level(written: str) -> str:
