@@ -85,6 +85,27 @@ def test_signals_are_recognised_by_their_form(ppo: tuple[Ppo, list[Record]]) -> 
     assert records[-1].signals["clip_fraction"] > 0
 
 
+def test_a_ratio_is_known_as_a_quotient_too() -> None:
+    expected: list[float] = []
+
+    def run() -> None:
+        pi = torch.nn.Linear(5, 3)
+        optimizer = torch.optim.SGD(pi.parameters(), lr=0.3)
+        x, a, w = torch.randn(32, 5), torch.randint(0, 3, (32, 1)), torch.randn(32, 1)
+        before = pi(x).softmax(-1).gather(1, a).detach()
+        for _ in range(3):
+            quotient = pi(x).softmax(-1).gather(1, a) / before
+            expected.append(float(quotient.mean()))
+            surrogate = -(quotient * w).mean()
+            optimizer.zero_grad()
+            surrogate.backward()
+            optimizer.step()
+
+    records = watched(run)
+    assert [r.signals["ratio"] for r in records] == pytest.approx(expected[1:], rel=1e-5)
+    assert all(r.signals["approx_kl"] > 0 for r in records)
+
+
 def test_each_term_of_a_loss_has_its_norm_on_each_module(ppo: tuple[Ppo, list[Record]]) -> None:
     reference, records = ppo
     for record, (one, two, three) in zip(records, reference.norms[1:], strict=True):

@@ -199,5 +199,5 @@ READERS: dict[str, Callable[[Node, list[Tensor], Tensor], None]] = {
     **dict.fromkeys(("softmax", "log_softmax", "logsumexp"), _undecided),
     **dict.fromkeys(("mse_loss", "smooth_l1_loss", "huber_loss", "sub", "rsub"), _explained),
     **dict.fromkeys(("add", "__radd__"), _gaussian),
-    "exp": _ratio,
+    **dict.fromkeys(("exp", "div", "true_divide", "__truediv__"), _ratio),
 }
