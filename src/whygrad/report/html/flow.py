@@ -28,10 +28,13 @@ def flow(report: Report) -> Markup:
     summary = report.telemetry
     each = layers(summary) if summary is not None else []
     if summary is None or not each:
-        body: list[Markup] = [
-            el("p", "No gradients were sampled in this run, so there is nothing to draw.", cls="calm")
-        ]
-        return el("section", el("h2", "Gradient flow"), body, id="flow")
+        sampled = summary.samples if summary is not None else 0
+        said = (
+            f"No parameter had a gradient in any of {sampled} sampled updates" if sampled else "No update was sampled"
+        )
+        return el(
+            "section", el("h2", "Gradient flow"), el("p", f"{said}: there is nothing to draw.", cls="calm"), id="flow"
+        )
     phases, modules = summary.phases, _modules(summary)
     scale = Scale(each, phases)
     frames = {name: _frame(name, both, phases) for name, both in modules.items()}
