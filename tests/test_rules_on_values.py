@@ -258,13 +258,18 @@ def test_infinity_that_a_mask_put_there_is_no_finding() -> None:
     assert script.codes() == []
 
 
-def bootstrapping(script: Script, size: float, reward: float, update: int) -> None:
-    """One update of a value against a reward and its own discounted estimate."""
+def bootstrapping(
+    script: Script, size: float, reward: float, update: int, discount: float = 0.99, computed: bool = False
+) -> None:
+    """One update of a value against a reward, given or computed, and its own discounted estimate."""
     prediction = script.net(16, 1)
     estimate = script.op("detach", script.net(16, 1), line=11, kind=Kind.DETACH)
-    discounted = script.shaped(script.op("mul", estimate, line=11), 16, 1, scalar=0.99)
+    discounted = script.shaped(script.op("mul", estimate, line=11), 16, 1, scalar=discount)
     reward_op = script.shaped(script.data(16, 1), 16, 1, facts=Facts(largest=reward))
-    target = script.shaped(script.op("add", reward_op, discounted, line=11), 16, 1)
+    if computed:
+        reward_op = script.shaped(script.op("cos", reward_op, line=10), 16, 1)
+    added = Facts(addends=(reward, size)) if computed else None
+    target = script.shaped(script.op("add", reward_op, discounted, line=11), 16, 1, facts=added)
     loss = script.shaped(script.op("mse_loss", prediction, target, line=12), facts=Facts(typical=size))
     script.step(loss, update)
 
@@ -285,4 +290,15 @@ def test_values_beyond_every_sum_of_rewards(
     script = Script()
     for number, size in enumerate(sizes):
         bootstrapping(script, size, reward, 20 * 2**number)
+    assert script.codes() == said
+
+
+@pytest.mark.parametrize("computed", [False, True])
+@pytest.mark.parametrize(("discount", "said"), [(0.9, [("WG804", 12)]), (0.999, [])])
+def test_how_far_values_may_go_depends_on_the_discount(
+    discount: float, said: list[tuple[str, int]], computed: bool
+) -> None:
+    script = Script()
+    for number, size in enumerate((1.0, 100.0, 200.0, 400.0)):
+        bootstrapping(script, size, 1.0, 20 * 2**number, discount, computed)
     assert script.codes() == said

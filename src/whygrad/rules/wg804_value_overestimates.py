@@ -51,9 +51,9 @@ from whygrad.trace.runaway import Runaway, runaways
 
 CODE = "WG804"
 NAME = "value-overestimates"
-BEYOND = 3e3
-"""Mean prediction over the largest reward seen. A discount of 0.99 allows for 100, one of 0.999 for 1000; the rest is
-for a rare reward that no traced batch held."""
+BEYOND = 30
+"""Mean prediction over the largest reward seen, divided by one minus the discount (0.99 where no number is written in
+the target): the rest is for a rare reward that no traced batch held."""
 GROWTH = 1.5
 """From each of the latest evaluations to the next: a value that has found its level stays there."""
 ENOUGH = 3
@@ -74,7 +74,8 @@ def _finding(trace: Trace, found: Runaway) -> Finding:
         CODE,
         NAME,
         "warning",
-        f"the values of {who} run away: {size:.2g} on average, and no reward is larger than {found.reward:.2g}",
+        f"the values of {who} run away: {size:.2g} on average, where rewards of at most {found.reward:.2g} can add up "
+        f"to {found.most:.2g}",
         found.last.op.site,
         "prediction against a target made of its own estimates",
         [],

@@ -41,6 +41,8 @@ class Facts:
     """Of an error: the mean magnitude of the prediction."""
     largest: float | None = None
     """Of data from outside: its largest magnitude."""
+    addends: tuple[float, float] | None = None
+    """Of a sum of two constants: their largest magnitudes."""
     divergence: float | None = None
     """Of a ratio: the estimate of the KL divergence between the old and the new policy."""
     mean: float | None = None

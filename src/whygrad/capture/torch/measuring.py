@@ -48,8 +48,12 @@ def measure(node: Node, args: Any, kwargs: dict[str, Any], out: Tensor, *, atten
     if name in ALONG or name in PICKERS:
         place(facts(node), name, args, kwargs)
     reader = READERS.get(name)
-    if attentive and reader is not None and out.requires_grad and 0 < out.numel() <= LARGEST:
-        reader(node, [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)], out)
+    if attentive and 0 < out.numel() <= LARGEST:
+        operands = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)]
+        if reader is not None and out.requires_grad:
+            reader(node, operands, out)
+        elif name in ("add", "__radd__") and len(operands) == 2 and out.dim() and not out.requires_grad:
+            facts(node).addends = float(operands[0].abs().max()), float(operands[1].abs().max())
     look_for_special(node, out)
 
 
