@@ -78,6 +78,7 @@ class Script:
         return subprocess.run(
             [sys.executable, *(watching if settings.watch else ()), self._file, *self._given(probe)],
             env={
+                "OMP_NUM_THREADS": "1",  # Networks this small only wait for each other's threads.
                 **os.environ,
                 tape.FILE: str(taped),
                 tape.STEPS: str(settings.steps),
