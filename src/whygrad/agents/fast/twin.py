@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from whygrad.agents.networks import encoder
 from whygrad.agents.spaces import Spaces
 
-
 WIDE = 128
 """Inputs of a layer with one output from which two products are faster than a batched one: with 256 of them and as many
 rows, 0.15 ms forwards and backwards instead of 1.2; with 64 the other way round."""
