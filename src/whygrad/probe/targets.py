@@ -19,6 +19,11 @@ def find(text: str) -> Factory:
     place, colon, name = text.partition(":")
     if not place or (colon and not name):
         raise ProtocolError(f"{text!r} names no agent; say {FORMS}")
+    if place.endswith(".py"):
+        module = os.path.basename(place).removesuffix(".py")
+        raise ProtocolError(
+            f"{place} is a file; say {module}:{name or 'make_agent'} from its folder, or --script {place}"
+        )
     if place in LIBRARIES:
         if not name:
             raise ProtocolError(f"{place} needs an algorithm: {place}:PPO")
