@@ -34,7 +34,7 @@ test-tianshou: $(TIANSHOU)/ready
 
 # The probes with every seed, every fault and every reference agent.
 test-thorough: $(VENV)/ready-dev
-	$(BIN)/python -m pytest tests/thorough/test_probe_references.py
+	$(BIN)/python -m pytest tests/thorough/test_probe_references.py tests/thorough/test_probe_scripts.py
 	$(BIN)/python benchmarks/probes.py
 
 check: $(VENV)/ready-dev

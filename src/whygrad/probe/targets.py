@@ -20,9 +20,9 @@ def find(text: str) -> Factory:
     if not place or (colon and not name):
         raise ProtocolError(f"{text!r} names no agent; say {FORMS}")
     if place.endswith(".py"):
-        module = os.path.basename(place).removesuffix(".py")
+        stem = os.path.basename(place).removesuffix(".py")
         raise ProtocolError(
-            f"{place} is a file; say {module}:{name or 'make_agent'} from its folder, or --script {place}"
+            f"{place} is a file; say {stem}:{name or 'make_agent'} from its folder, or --script {place}"
         )
     if place in LIBRARIES:
         if not name:
