@@ -248,13 +248,13 @@ def measured(agent: str, way: str, options: argparse.Namespace, left: float) -> 
         failed = done.returncode != 0
     except subprocess.TimeoutExpired as late:
         out, err, failed = _text(late.stdout), f"stopped after {longest:.0f} s", True
-    rows = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+    rows = [json.loads(line) for line in out.splitlines() if line.startswith("{") and line.endswith("}")]
     for row in rows:
         numbers = f"{row['envs']:6} environments: {row['per_second']:12,.0f} steps/s; {row['learned']}"
         print(f"{agent} {row['env']:9}{way:8}{numbers}", flush=True)
     if failed:
-        last = (err.strip().splitlines() or ["no word"])[-1]
-        print(f"{agent} {way}: failed after {len(rows)} of {len(given)}: {last}", flush=True)
+        last = [line.strip() for line in err.splitlines() if line.strip()][-3:]
+        print(f"{agent} {way}: failed after {len(rows)} of {len(given)}: {' | '.join(last)}", flush=True)
     elif "no CUDA graph" in err:
         print(f"{agent} {way}: {next(line for line in err.splitlines() if 'no CUDA graph' in line)}", flush=True)
     return rows
@@ -278,8 +278,9 @@ def main() -> None:
     if options.child:
         child(options)
         return
-    name = torch.cuda.get_device_name() if options.device.startswith("cuda") else "CPU"
-    print(f"torch {torch.__version__}, {name}", flush=True)
+    if options.device.startswith("cuda") and not torch.cuda.is_available():
+        parser.exit(2, f"there is no GPU that torch {torch.__version__} can use; try --device cpu\n")
+    print(f"torch {torch.__version__} on {options.device}", flush=True)
     rows: list[dict[str, Any]] = []
     until = time.monotonic() + options.seconds
     for way in options.ways:
