@@ -208,6 +208,7 @@ def test_twin_critics_are_two_networks(hidden: int) -> None:
     critic = TwinCritic(spaces, (hidden, hidden))
     seen, action = torch.randn(5, 3), torch.rand(5, 1)
     both = critic(seen, action)
+    apart = []
     for number in range(2):
         out = torch.cat([seen, action], 1)
         for layer in range(3):
@@ -215,7 +216,13 @@ def test_twin_critics_are_two_networks(hidden: int) -> None:
             out = out @ weight + bias
             out = out.relu() if layer < 2 else out
         torch.testing.assert_close(both[number], out)
+        apart.append(out)
     torch.testing.assert_close(critic(seen, action, constant=True), both)
+    parameters = list(critic.parameters())
+    torch.testing.assert_close(
+        torch.autograd.grad(both.square().sum(), parameters),
+        torch.autograd.grad(torch.stack(apart).square().sum(), parameters),
+    )
 
 
 @pytest.mark.parametrize("env", ["CartPole-v1", "Pendulum-v1"])

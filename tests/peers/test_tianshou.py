@@ -17,7 +17,7 @@ from whygrad.probe.adapters.tianshou_algorithms import RECIPES
 
 CHOICE = {"WG904", "WG905"}
 VALUE = {"WG901", "WG902", "WG903", "WG906", "WG907"}
-LONGEST = 90.0
+LONGEST = 120.0
 
 
 @pytest.fixture(autouse=True)
