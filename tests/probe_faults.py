@@ -368,10 +368,7 @@ class RewardAsTheFirstPlayerSeesIt(TwoPlayers):
 
 
 @fails("TwoAgents")
-class SecondPlayerSeesTheFirstsTurn(TwoPlayers):
-    shown: Any = None
-
+class ActionsAsTheFirstPlayerSeesThem(TwoPlayers):
     def learned(self, row: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        if self.turn == 0:
-            self.shown = row[0]
-        return [(self.shown, *row[1:])]
+        observation, action, *rest = row
+        return [(observation, action if self.turn == 0 else 1 - action, *rest)]
