@@ -4,10 +4,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv-peers
+TIANSHOU := .venv-tianshou
 # torch comes first and on its own: whygrad never asks for it, it watches the one that is there.
 TORCH ?= torch==2.13.0
 
-.PHONY: demo test test-html test-peers test-thorough check gallery bench bench-agents clean
+.PHONY: demo test test-html test-peers test-tianshou test-thorough check gallery bench bench-agents clean
 
 demo: $(VENV)/ready
 	@echo "+ whygrad run examples/dqn_corridor.py"
@@ -27,9 +28,13 @@ test-peers: $(PEERS)/ready
 	$(PEERS)/bin/python -m pytest tests/peers/test_peers.py tests/peers/test_probes.py
 	$(PEERS)/bin/python -m pytest tests/test_sinks.py tests/test_plot.py -k "wandb or parquet or png"
 
+# Tianshou, in another one.
+test-tianshou: $(TIANSHOU)/ready
+	$(TIANSHOU)/bin/python -m pytest tests/peers/test_tianshou.py
+
 # The probes with every seed, every fault and every reference agent.
 test-thorough: $(VENV)/ready-dev
-	$(BIN)/python -m pytest tests/thorough/test_probe_references.py
+	$(BIN)/python -m pytest tests/thorough/test_probe_references.py tests/thorough/test_probe_scripts.py
 	$(BIN)/python benchmarks/probes.py
 
 check: $(VENV)/ready-dev
@@ -69,5 +74,11 @@ $(PEERS)/ready: pyproject.toml
 	$(PEERS)/bin/pip install --quiet "$(TORCH)" --editable ".[peers]"
 	@touch $@
 
+$(TIANSHOU)/ready: pyproject.toml
+	$(PYTHON) -m venv $(TIANSHOU)
+	$(TIANSHOU)/bin/python -c "import torch" 2>/dev/null || $(TIANSHOU)/bin/pip install --quiet "$(TORCH)"
+	$(TIANSHOU)/bin/pip install --quiet "$(TORCH)" --editable ".[tianshou]"
+	@touch $@
+
 clean:
-	rm -rf $(VENV) $(PEERS) .whygrad .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(TIANSHOU) .whygrad .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,7 +1,7 @@
 """Do the probes discriminate? Agents that are right must pass, with every seed; each fault must fail its own probe and
 no earlier one.
 
-    python benchmarks/probes.py [--seeds 5] [--agents whygrad.agents.ppo sb3:PPO ...]
+    python benchmarks/probes.py [--seeds 5] [--agents whygrad.agents.ppo sb3:PPO ...] [--faults WG903 Memory ...]
 
 Takes some minutes on one core. Seconds are the median per training, without watching and with.
 """
@@ -17,8 +17,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from probe_agents import ActorCritic, Dqn, Gaussian
-from probe_faults import FAULTS, STEPS
+from probe_agents import ActorCritic, Dqn, Gaussian, Remembering
+from probe_faults import FAULTS, LONGER, STEPS, TwoPlayers
 from whygrad.probe import Report, probe
 
 Agent = Callable[..., Any] | str
@@ -39,11 +39,13 @@ def _seconds(reports: list[Report]) -> float:
     return statistics.median(taken)
 
 
-def wrong(code: str, fault: type, seeds: int) -> bool:
-    reports = [probe(fault, seed=seed, steps=STEPS, watch=False) for seed in range(seeds)]
-    exact = sum(report.failed == [code] for report in reports)
-    others = [f"seed {r.seed}: {', '.join(r.failed) or 'passed'}" for r in reports if r.failed != [code]]
-    print(f"{code}  {fault.__name__:<32}{exact} of {seeds}   {'; '.join(others)}", flush=True)
+def wrong(probed: str, fault: type, seeds: int) -> bool:
+    """Whether every seed fails the one probe of this code or name, and nothing else."""
+    reports = [probe(fault, seed=seed, steps=LONGER.get(probed, STEPS), watch=False) for seed in range(seeds)]
+    failed = [[v.code if probed.startswith("WG") else v.probe.name for v in r.of("fail")] for r in reports]
+    exact = failed.count([probed])
+    others = [f"seed {n}: {', '.join(names) or 'passed'}" for n, names in enumerate(failed) if names != [probed]]
+    print(f"{probed:<11}{fault.__name__:<32}{exact} of {seeds}   {'; '.join(others)}", flush=True)
     return exact == seeds
 
 
@@ -51,14 +53,16 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--seeds", type=int, default=5)
     options.add_argument("--agents", nargs="*", help="probe these instead, and no faults")
+    options.add_argument("--faults", nargs="*", help="those of these probes only: WG903, Memory")
     given = options.parse_args()
     if given.agents:
         for name in given.agents:
             right(name, given.seeds, 1000)
         return 0
-    for agent in (Dqn, ActorCritic, Gaussian):
-        right(agent, given.seeds, STEPS)
-    outcomes = [wrong(code, fault, given.seeds) for code, faults in FAULTS.items() for fault in faults]
+    asked = {probed: faults for probed, faults in FAULTS.items() if given.faults is None or probed in given.faults}
+    for agent in (Dqn, ActorCritic, Gaussian, Remembering, TwoPlayers):
+        right(agent, given.seeds, LONGER["Memory"] if agent is Remembering else STEPS)
+    outcomes = [wrong(probed, fault, given.seeds) for probed, faults in asked.items() for fault in faults]
     print(f"{sum(outcomes)} of {len(outcomes)} faults fail exactly their own probe with every seed")
     return 0 if all(outcomes) else 1
 

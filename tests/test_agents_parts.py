@@ -20,7 +20,7 @@ from whygrad.agents.fast.adam import Adam, clip_gradients
 from whygrad.agents.fast.following import follow
 from whygrad.agents.fast.replay import Replay
 from whygrad.agents.fast.rollout import collect, episode
-from whygrad.agents.fast.twin import TwinCritic
+from whygrad.agents.fast.twin import WIDE, TwinCritic
 from whygrad.agents.log import Log
 from whygrad.agents.networks import network
 from whygrad.agents.spaces import Spaces
@@ -201,20 +201,28 @@ def test_draws_have_their_probabilities() -> None:
     assert drawn.std() == pytest.approx(0.5, abs=0.02)
 
 
-def test_twin_critics_are_two_networks() -> None:
+@pytest.mark.parametrize("hidden", [8, WIDE])
+def test_twin_critics_are_two_networks(hidden: int) -> None:
     torch.manual_seed(0)
     spaces = Spaces((3,), low=(-1.0,), high=(1.0,), action=(1,))
-    critic = TwinCritic(spaces, (8, 8))
+    critic = TwinCritic(spaces, (hidden, hidden))
     seen, action = torch.randn(5, 3), torch.rand(5, 1)
     both = critic(seen, action)
+    apart = []
     for number in range(2):
-        hidden = torch.cat([seen, action], 1)
+        out = torch.cat([seen, action], 1)
         for layer in range(3):
             weight, bias = (critic.get_parameter(f"layers.{layer}.{name}")[number] for name in ("weight", "bias"))
-            hidden = hidden @ weight + bias
-            hidden = hidden.relu() if layer < 2 else hidden
-        torch.testing.assert_close(both[number], hidden)
+            out = out @ weight + bias
+            out = out.relu() if layer < 2 else out
+        torch.testing.assert_close(both[number], out)
+        apart.append(out)
     torch.testing.assert_close(critic(seen, action, constant=True), both)
+    parameters = list(critic.parameters())
+    torch.testing.assert_close(
+        torch.autograd.grad(both.square().sum(), parameters),
+        torch.autograd.grad(torch.stack(apart).square().sum(), parameters),
+    )
 
 
 @pytest.mark.parametrize("env", ["CartPole-v1", "Pendulum-v1"])

@@ -134,6 +134,8 @@ class Strange(Corridor):
         (lambda: ppo.train(Corridor, lr=1), "there is no setting 'lr'; there are steps"),
         (lambda: dqn.train(Corridor, batch=0), "batch must be at least 1"),
         (lambda: sac.train(Corridor, temperature=0.0), "temperature must be above 0"),
+        (lambda: ppo.train(Corridor, hidden=(8, 0)), "hidden layers must have at least 1 unit, and are 8 0"),
+        (lambda: a2c.train("absent_module:its/Env-v0"), "'absent_module:its/Env-v0' cannot be made: No module named"),
         (lambda: ppo.train(Corridor, clip=-1.0), "clip must not be negative"),
         (lambda: ppo.train(Corridor, activation="sine"), "activation must be one of tanh, relu"),
         (lambda: ppo.train(Corridor, device="nonsense"), "the device 'nonsense' is not available"),

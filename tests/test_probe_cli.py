@@ -34,6 +34,9 @@ KNOWING = """\
 
     def make_nothing(env):
         pass
+
+    def make_class(env):
+        return Agent
     """
 BANDIT = """\
     import argparse
@@ -178,6 +181,12 @@ def test_help_says_the_protocol(folder: Path, capsys: Captured) -> None:
         (("mine:make_agent", "--json", "absent/out.json"), "cannot be written"),
         (("mine:make_agent", "--steps", "0"), "whole number"),
         (("--script", "absent.py"), "no such file"),
+        (("--script", "mine.py"), "it was given the environment as --env-id (see --env-arg)"),
+        (("mine.py:make_agent",), "mine.py is a file; say mine:make_agent from its folder, or --script mine.py"),
+        (("mine:make_class", "--steps", "5"), "make_class returned the class Agent, not an agent made of it"),
+        (("sb3",), "sb3 needs an algorithm: sb3:PPO"),
+        (("tianshou:",), "'tianshou:' names no agent"),
+        (("whygrad.agents.dqn", "--continuous"), "takes discrete actions only"),
     ],
 )
 def test_bad_input_is_one_sentence(folder: Path, capsys: Captured, arguments: tuple[str, ...], says: str) -> None:

@@ -78,7 +78,7 @@ def _make(source: Source) -> gymnasium.Env[Any, Any]:
     if isinstance(source, str):
         try:
             return gymnasium.make(source, disable_env_checker=True)
-        except gymnasium.error.Error as error:
+        except (gymnasium.error.Error, ImportError) as error:
             raise ValueError(f"the environment {source!r} cannot be made: {error}") from error
     if not callable(source):
         raise ValueError(f"an environment is an id or something that makes one, not a {type(source).__name__}")

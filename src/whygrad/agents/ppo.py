@@ -5,6 +5,7 @@ python -m whygrad.agents.ppo --env-id CartPole-v1 --steps 50000 --seed 1
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from whygrad.agents.actor_critic import ActorCritic
 from whygrad.agents.advantages import gae
 from whygrad.agents.environments import Environments, Source
 from whygrad.agents.fast.adam import Adam, clip_gradients
+from whygrad.agents.fast.graphs import graphed
 from whygrad.agents.fast.rollout import Rollout, collect
 from whygrad.agents.log import Log, Progress
 from whygrad.agents.policy import Policy, Result
@@ -51,6 +53,8 @@ class Config:
     activation: str = "tanh"
     log_std: float = 0.0
     """Where the logarithm of the policy's width starts, for continuous actions."""
+    cuda_graph: bool = False
+    """On a GPU, replay the update of a minibatch as one CUDA graph."""
 
 
 PRESETS = {
@@ -109,27 +113,48 @@ def prepare(agent: ActorCritic, rollout: Rollout, config: Config, device: str) -
     return Batch(*flat, log_probs, advantages.flatten(), (advantages + values).flatten())
 
 
-def update(agent: ActorCritic, optimizer: Adam, batch: Batch, config: Config) -> dict[str, Tensor]:
+class Learned(NamedTuple):
+    """What one minibatch came to."""
+
+    policy_loss: Tensor
+    value_loss: Tensor
+    entropy: Tensor
+    gradient: Tensor
+    log_prob: Tensor
+
+
+Learn = Callable[[Batch], Learned]
+
+
+def learning(agent: ActorCritic, optimizer: Adam, config: Config) -> Learn:
+    """One step on one minibatch."""
+
+    def learn(part: Batch) -> Learned:
+        part = part._replace(advantages=normalised(part.advantages))
+        log_prob, entropy = agent.evaluate(part.observations, part.actions)
+        policy_loss = clipped_surrogate_loss(log_prob, part, config.clip)
+        critic_loss = value_loss(agent.value(part.observations), part)
+        loss = policy_loss + config.value_weight * critic_loss
+        if config.entropy_weight:
+            loss = loss - config.entropy_weight * entropy.mean()
+        optimizer.zero_grad()
+        loss.backward()
+        norm = clip_gradients(optimizer.parameters, config.max_gradient)
+        optimizer.step()
+        return Learned(policy_loss, critic_loss, entropy, norm, log_prob)
+
+    return learn
+
+
+def update(learn: Learn, batch: Batch, config: Config) -> dict[str, Tensor]:
     """Several epochs over one rollout; returns the metrics of the last minibatch."""
-    metrics: dict[str, Tensor] = {}
     for _ in range(config.epochs):
         order = torch.randperm(len(batch.returns), device=batch.returns.device)
         for rows in zip(*(part[order].split(config.minibatch) for part in batch), strict=True):
             part = Batch(*rows)
-            part = part._replace(advantages=normalised(part.advantages))
-            log_prob, entropy = agent.evaluate(part.observations, part.actions)
-            policy_loss = clipped_surrogate_loss(log_prob, part, config.clip)
-            critic_loss = value_loss(agent.value(part.observations), part)
-            loss = policy_loss + config.value_weight * critic_loss
-            if config.entropy_weight:
-                loss = loss - config.entropy_weight * entropy.mean()
-            optimizer.zero_grad()
-            loss.backward()
-            norm = clip_gradients(optimizer.parameters, config.max_gradient)
-            optimizer.step()
-        metrics = {"policy_loss": policy_loss, "value_loss": critic_loss, "entropy": entropy.mean(), "gradient": norm}
-        metrics |= drift(log_prob - part.log_probs, config.clip)
-    return metrics
+            last = learn(part)
+    metrics = {"policy_loss": last.policy_loss, "value_loss": last.value_loss, "entropy": last.entropy.mean()}
+    return metrics | {"gradient": last.gradient} | drift(last.log_prob - part.log_probs, config.clip)
 
 
 def normalised(advantages: Tensor) -> Tensor:
@@ -162,17 +187,20 @@ def train(
 ) -> Result:
     """Train on an environment id, or on what a function without arguments makes."""
     config = settle(Config(), PRESETS, env, config, {**overrides, "steps": steps})
+    if config.cuda_graph and config.anneal:
+        raise ValueError("cuda_graph and anneal exclude each other: a graph keeps the learning rate it began with")
     device = place(device)
     log = Log(config.steps, progress)
     envs = Environments(env, config.envs, seed, log)
     agent = build(envs.spaces, config).to(device)
     optimizer = Adam(agent.parameters(), config.learning_rate, eps=1e-5)
+    learn = graphed(learning(agent, optimizer, config), device, config.cuda_graph)
     choose = agent.sampler(np.random.default_rng(seed))
     while log.going():
         if config.anneal:
             optimizer.param_groups[0]["lr"] = config.learning_rate * (1 - log.step / config.steps)
         batch = prepare(agent, collect(envs, choose, config.rollout), config, device)
-        log.record(**update(agent, optimizer, batch, config))
+        log.record(**update(learn, batch, config))
     envs.close()
     return Result.of(Policy("ppo", agent, envs.spaces, config, device), log)
 

@@ -18,6 +18,7 @@ from whygrad.agents import command
 from whygrad.agents.environments import Environments, Source
 from whygrad.agents.fast.adam import Adam
 from whygrad.agents.fast.following import follow
+from whygrad.agents.fast.graphs import graphed
 from whygrad.agents.fast.replay import Replay, Transitions
 from whygrad.agents.fast.twin import TwinCritic
 from whygrad.agents.log import Log, Progress
@@ -52,6 +53,8 @@ class Config:
     discrete_entropy: float = 0.5
     """The same for discrete actions, as a share of the largest entropy."""
     hidden: tuple[int, ...] = (64, 64)
+    cuda_graph: bool = False
+    """On a GPU, replay the update as one CUDA graph."""
 
 
 PRESETS: dict[str, dict[str, object]] = {
@@ -192,6 +195,11 @@ def train(
     target_critic = copy.deepcopy(agent.critic)
     target_entropy = entropy_target(envs.spaces, config)
     learners = optimizers(agent, config.learning_rate)
+
+    def learned(batch: Transitions) -> dict[str, Tensor]:
+        return update(agent, target_critic, learners, batch, config, target_entropy)
+
+    learn = graphed(learned, device, config.cuda_graph)
     replay = Replay(min(config.capacity, config.steps), envs.spaces, device)
     rng = np.random.default_rng(seed)
     choose = agent.sampler(rng)
@@ -201,8 +209,7 @@ def train(
         following, reward, terminated, _ = envs.step(0, action)
         replay.add(observation, action, reward, following, terminated)
         if log.step >= config.learning_starts and log.step % config.train_every == 0:
-            batch = replay.sample(config.batch, rng)
-            log.sometimes(**update(agent, target_critic, learners, batch, config, target_entropy))
+            log.sometimes(**learn(replay.sample(config.batch, rng)))
     envs.close()
     return Result.of(Policy("sac", agent, envs.spaces, config, device), log)
 

@@ -38,6 +38,8 @@ def _check(config: Any) -> None:
             raise ValueError(f"{field.name} must not be negative, and is {value}")
         if field.name in COUNTS and value < 1:
             raise ValueError(f"{field.name} must be at least 1, and is {value}")
+        if field.name == "hidden" and any(width < 1 for width in value):
+            raise ValueError(f"hidden layers must have at least 1 unit, and are {' '.join(map(str, value))}")
         if field.name in POSITIVE and value == 0:
             raise ValueError(f"{field.name} must be above 0")
 

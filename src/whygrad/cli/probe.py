@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from whygrad.probe.report import Report
 
 USAGE = """whygrad probe [options] module:make_agent
-       whygrad probe [options] sb3:PPO
+       whygrad probe [options] sb3:PPO | tianshou:PPO
        whygrad probe [options] --script train.py [-- args...]
        whygrad probe --list"""
 DESCRIPTION = """\
@@ -27,8 +27,8 @@ Train an agent in environments so small that the right answer is known, and say 
     def make_agent(env, gamma):     # gamma may be left out; the agent then says its own in agent.gamma
         return agent                # train(steps), act(observation), and value(observation) where there is one
 
-A module with train(env, *, steps, seed) is taken as well (whygrad.agents.ppo), and so are Stable-Baselines3 (sb3:PPO)
-and scripts, which are given an environment id and judged by what they do in it.
+A module with train(env, *, steps, seed) is taken as well (whygrad.agents.ppo), and so are Stable-Baselines3 (sb3:PPO),
+Tianshou (tianshou:PPO) and scripts, which are given an environment id and judged by what they do in it.
 """
 EPILOG = "exit status: 0 when every probe is passed, 1 when one fails, 2 for usage errors"
 STEPS, SCRIPT_STEPS = 1000, 20_000
@@ -53,7 +53,9 @@ def add(commands: Any) -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    command.add_argument("target", metavar="TARGET", nargs="?", help="module:make_agent, a module, or sb3:ALGORITHM")
+    command.add_argument(
+        "target", metavar="TARGET", nargs="?", help="module:make_agent, module, sb3:NAME, tianshou:NAME"
+    )
     command.add_argument("--script", metavar="FILE", help="probe a script instead; what follows -- is passed on to it")
     command.add_argument(
         "--env-arg", metavar="NAME", default="--env-id", help="the script's option for the environment (--env-id)"

@@ -42,6 +42,8 @@ def build(make_agent: Factory, env: Any, gamma: float, seed: int) -> Agent:
     """Call the factory with what it takes, and check what it returns."""
     offered = {"gamma": gamma, "seed": seed}
     agent = make_agent(env, **{name: value for name, value in offered.items() if takes(make_agent, name)})
+    if isinstance(agent, type):
+        raise ProtocolError(f"{called(make_agent)} returned the class {agent.__name__}, not an agent made of it")
     for method in ("train", "act"):
         if not callable(getattr(agent, method, None)):
             raise ProtocolError(

@@ -1,4 +1,4 @@
-"""What is probed, as it is written on the command line: `module:make_agent`, `module`, `sb3:PPO`."""
+"""What is probed, as it is written on the command line: `module:make_agent`, `module`, `sb3:PPO`, `tianshou:PPO`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import os
 import sys
 from types import ModuleType
 
-from whygrad.probe.adapters import agents, sb3
+from whygrad.probe.adapters import agents, sb3, tianshou
 from whygrad.probe.protocol import Factory, ProtocolError
 
-FORMS = "module:make_agent, sb3:ALGORITHM, or a module with train()"
+FORMS = "module:make_agent, sb3:ALGORITHM, tianshou:ALGORITHM, or a module with train()"
+LIBRARIES = {"sb3": sb3.factory, "tianshou": tianshou.factory}
 
 
 def find(text: str) -> Factory:
@@ -18,10 +19,15 @@ def find(text: str) -> Factory:
     place, colon, name = text.partition(":")
     if not place or (colon and not name):
         raise ProtocolError(f"{text!r} names no agent; say {FORMS}")
-    if place == "sb3":
+    if place.endswith(".py"):
+        stem = os.path.basename(place).removesuffix(".py")
+        raise ProtocolError(
+            f"{place} is a file; say {stem}:{name or 'make_agent'} from its folder, or --script {place}"
+        )
+    if place in LIBRARIES:
         if not name:
-            raise ProtocolError("sb3 needs an algorithm: sb3:PPO")
-        return sb3.factory(name)
+            raise ProtocolError(f"{place} needs an algorithm: {place}:PPO")
+        return LIBRARIES[place](name)
     module = _imported(place)
     if not name:
         return _of_module(module)

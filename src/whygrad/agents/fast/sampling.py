@@ -16,7 +16,8 @@ def categorical(logits: Array, rng: np.random.Generator) -> Array:
 
 
 def drawn(logits: Tensor) -> Tensor:
-    return torch.multinomial(logits.softmax(-1), 1).squeeze(-1)
+    """The same in torch; `multinomial` would look at the probabilities, and a GPU wait for it."""
+    return (logits - torch.empty_like(logits).exponential_().log()).argmax(-1)
 
 
 def gaussian(mean: Array, std: Array, rng: np.random.Generator) -> Array:

@@ -12,6 +12,10 @@ from torch import Tensor, nn
 from whygrad.agents.networks import encoder
 from whygrad.agents.spaces import Spaces
 
+WIDE = 128
+"""Inputs of a layer with one output from which two products are faster than a batched one: with 256 of them and as many
+rows, 0.15 ms forwards and backwards instead of 1.2; with 64 the other way round."""
+
 
 class TwinLinear(nn.Module):
     """Two linear layers side by side, initialised as torch would."""
@@ -24,6 +28,8 @@ class TwinLinear(nn.Module):
 
     def forward(self, features: Tensor, constant: bool) -> Tensor:
         weight, bias = (self.weight.detach(), self.bias.detach()) if constant else (self.weight, self.bias)
+        if weight.shape[-1] == 1 and weight.shape[1] >= WIDE:
+            return torch.stack([each @ column for each, column in zip(features, weight, strict=True)]) + bias
         return torch.baddbmm(bias, features, weight)
 
 
@@ -46,6 +52,6 @@ class TwinCritic(nn.Module):
             features = torch.cat([features, actions], -1)
         features = features.expand(2, *features.shape)
         for layer in self.layers[:-1]:
-            features = layer(features, constant).relu()
+            features = layer(features, constant).relu_()
         out: Tensor = self.layers[-1](features, constant)
         return out

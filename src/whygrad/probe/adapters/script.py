@@ -58,9 +58,10 @@ class Script:
             taped, watched = Path(folder) / "tape.json", Path(folder) / "watched.json"
             done = self._start(probe, options, settings, taped, watched)
             if not taped.exists():
+                said = _last_line(done.stderr) or f"; it was given the environment as {self._env_arg} (see --env-arg)"
                 raise ProtocolError(
-                    f"{self.name} ended with status {done.returncode} before its first step in {identity(probe.name)}"
-                    f"{_last_line(done.stderr)}"
+                    f"{self.name} ended with status {done.returncode} before its first step in "
+                    f"{identity(probe.name)}{said}"
                 )
             self._read(probe, plain_json.loads(taped.read_text(encoding="utf-8")), answer)
             if settings.watch and watched.exists():
@@ -78,6 +79,7 @@ class Script:
         return subprocess.run(
             [sys.executable, *(watching if settings.watch else ()), self._file, *self._given(probe)],
             env={
+                "OMP_NUM_THREADS": "1",  # Networks this small only wait for each other's threads.
                 **os.environ,
                 tape.FILE: str(taped),
                 tape.STEPS: str(settings.steps),
