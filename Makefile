@@ -4,10 +4,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv-peers
+TF := .venv-tf
+TFAGENTS := .venv-tfagents
 # torch comes first and on its own: whygrad never asks for it, it watches the one that is there.
 TORCH ?= torch==2.13.0
 
-.PHONY: demo test test-html test-peers test-thorough check gallery bench bench-agents clean
+.PHONY: demo test test-html test-peers test-tf test-tfagents test-thorough check gallery bench bench-agents clean
 
 demo: $(VENV)/ready
 	@echo "+ whygrad run examples/dqn_corridor.py"
@@ -26,6 +28,13 @@ test-html: $(VENV)/ready-dev
 test-peers: $(PEERS)/ready
 	$(PEERS)/bin/python -m pytest tests/peers/test_peers.py tests/peers/test_probes.py
 	$(PEERS)/bin/python -m pytest tests/test_sinks.py tests/test_plot.py -k "wandb or parquet or png"
+
+# TensorFlow beside torch, then TensorFlow 2.15 with TF-Agents and without torch; an environment for each.
+test-tf: $(TF)/ready
+	$(TF)/bin/python -m pytest tests/tf
+
+test-tfagents: $(TFAGENTS)/ready
+	$(TFAGENTS)/bin/python -m pytest tests/tf tests/tfagents
 
 # The probes with every seed, every fault and every reference agent.
 test-thorough: $(VENV)/ready-dev
@@ -69,5 +78,17 @@ $(PEERS)/ready: pyproject.toml
 	$(PEERS)/bin/pip install --quiet "$(TORCH)" --editable ".[peers]"
 	@touch $@
 
+$(TF)/ready: pyproject.toml
+	$(PYTHON) -m venv $(TF)
+	$(TF)/bin/python -c "import torch" 2>/dev/null || $(TF)/bin/pip install --quiet "$(TORCH)"
+	$(TF)/bin/pip install --quiet "$(TORCH)" "tensorflow-cpu==2.21.*" "pytest>=8" --editable .
+	@touch $@
+
+# TF-Agents 0.19 is made for TensorFlow 2.15 and Keras 2.
+$(TFAGENTS)/ready: pyproject.toml
+	$(PYTHON) -m venv $(TFAGENTS)
+	$(TFAGENTS)/bin/pip install --quiet "tensorflow-cpu==2.15.1" "tf-agents==0.19.*" "pytest>=8" --editable .
+	@touch $@
+
 clean:
-	rm -rf $(VENV) $(PEERS) .whygrad .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(TF) $(TFAGENTS) .whygrad .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from whygrad.capture.torch import frames
+from whygrad.capture import frames
 from whygrad.capture.torch.aliasing import Aliasing
 from whygrad.capture.torch.parameters import Parameters
 
