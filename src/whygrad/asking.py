@@ -77,11 +77,11 @@ def _leaves(loss: torch.Tensor) -> set[int]:
 def _lines(loss: torch.Tensor, lost: dict[str, torch.Tensor]) -> dict[str, str] | None:
     """What the watching knows about the missing ones; None where it did not see the loss being made."""
     session = active()
-    if session is None or session.capture is None:
+    if session is None or "torch" not in session.captures:
         return None
     from whygrad.capture.torch.asking import ask
 
-    return ask(session.capture, loss, lost)
+    return ask(session.captures["torch"], loss, lost)
 
 
 def _reason(name: str, tensor: torch.Tensor, lines: dict[str, str] | None) -> str:

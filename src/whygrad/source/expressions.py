@@ -108,6 +108,15 @@ def operand(site: Site, index: int) -> str:
     return ""
 
 
+def first_argument(site: Site | None) -> str:
+    """What a call is given first, as written; nothing where that is no name."""
+    node = at(site) if site is not None else None
+    if not isinstance(node, ast.Call) or not node.args:
+        return ""
+    found = ast.unparse(node.args[0])
+    return found if len(found) <= LONGEST_TEXT else ""
+
+
 def replaces_itself(site: Site) -> bool:
     """`x = f(x, …)`: the statement only swaps a variable for a copy of itself."""
     node, call = statement(site), at(site)

@@ -1,0 +1,138 @@
+"""Puts the trace together when the watching ends."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from whygrad.capture.tensorflow import private
+from whygrad.capture.tensorflow.places import function
+from whygrad.capture.tensorflow.stepping import Held, iterations
+from whygrad.capture.tensorflow.variables import Known
+from whygrad.source import expressions
+from whygrad.trace import Backward, Optimizer, Parameter, Trace
+
+if TYPE_CHECKING:
+    from whygrad.capture.tensorflow.capture import Capture
+
+TWICE = 2
+
+
+def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
+    """Everything seen, as plain data."""
+    stepping, gradients = capture.stepping, capture.gradients
+    for held in stepping.optimizers:
+        _count(held)
+    capture.extract()
+    trace = Trace(
+        capture.extraction.graph,
+        [_parameter(capture, known) for known in capture.variables.known_list],
+        [_optimizer(capture, held) for held in stepping.optimizers],
+        list(gradients.backwards),
+        list(stepping.steps),
+        clips=capture.clipping.clips,
+        copies=capture.writing.copies,
+        raised=stepping.raised if _chained(escaped, stepping.error) else None,
+        updates=stepping.updates,
+        traced_updates=len(stepping.steps),
+        backward_calls=gradients.calls,
+        limits=_limits(capture),
+        framework="tensorflow",
+    )
+    trace.cut_short = escaped is not None
+    trace.ran = {function(place) for place in capture.recorder.places}
+    _reach(capture, trace)
+    _repeat(capture, trace)
+    for number, holders in trace.holders.items():
+        trace.parameters[number].held_steps = sum(o.steps for o in holders)
+    return trace
+
+
+def _count(held: Held) -> None:
+    """A step inside a function was seen once, when it was traced; the optimizer counts how often it ran."""
+    optimizer = held.ref()
+    if held.symbolic and optimizer is not None:
+        counted = iterations(optimizer)
+        held.steps = max(held.steps, (counted if counted is not None else TWICE) - held.began)
+
+
+def _repeat(capture: Capture, trace: Trace) -> None:
+    """What a traced function does it does every time: two rounds stand for all of them."""
+    graphs = capture.gradients.symbolic
+    ran = {held.number for held in capture.stepping.optimizers if held.symbolic and held.steps >= TWICE}
+    order = max((s.order for s in trace.steps), default=0) + 1
+    again: dict[int, int] = {}
+    used = {i for s in trace.steps if s.optimizer in ran for ids in s.consumed.values() for i in ids}
+    for backward in [b for b in trace.backwards if b.id in graphs and (b.id in used or ran)]:
+        again[backward.id] = len(trace.backwards)
+        trace.backwards.append(_later(backward, again[backward.id], order + backward.order))
+    for step in [s for s in trace.steps if s.optimizer in ran]:
+        consumed = {n: tuple(again.get(i, i) for i in ids) for n, ids in step.consumed.items()}
+        trace.steps.append(dataclasses.replace(step, consumed=consumed, order=order + step.order))
+
+
+def _later(backward: Backward, number: int, order: int) -> Backward:
+    return dataclasses.replace(backward, id=number, order=order)
+
+
+def _reach(capture: Capture, trace: Trace) -> None:
+    """Gradient also exists for the variables that the tape followed and nobody asked about."""
+    for backward in trace.rooted:
+        assert backward.root is not None
+        reached = {n for n in trace.graph.reach(backward.root) if trace.parameter(n).requires_grad}
+        backward.deposits |= reached.difference(capture.gradients.sources.get(backward.id, ()))
+
+
+def _optimizer(capture: Capture, held: Held) -> Optimizer:
+    name = capture.naming.optimizers.get(id(held.ref()), "") if held.ref() is not None else ""
+    site = held.created.site
+    targets = expressions.targets(site) if site is not None and not name else []
+    name = name or (targets[0].removeprefix("self.") if targets else held.kind)
+    return Optimizer(held.number, name, site, held.created.sites, tuple(held.parameters), held.steps)
+
+
+def _parameter(capture: Capture, known: Known) -> Parameter:
+    moved = capture.variables.moved(known)
+    steps = max((h.steps for h in capture.stepping.optimizers if known.number in h.parameters), default=0)
+    name = known.name or known.label or f"tensor{list(known.shape)}"
+    return Parameter(
+        known.number,
+        name,
+        known.module or name.split("/")[0],
+        known.shape,
+        known.trainable,
+        known.created.site,
+        known.created.sites,
+        frozen=known.frozen.site if known.frozen is not None else None,
+        frozen_last=not known.trainable,
+        used=known.used,
+        consumed=max(known.consumed, steps) if known.consumed else 0,
+        absent=not known.consumed,
+        grad=known.grad if known.consumed else "none",
+        changed=bool(moved),
+        loaded=known.loaded and known.written,
+        derived_from=known.derived_from,
+        moved=moved,
+        lost=not known.name,
+    )
+
+
+def _chained(escaped: BaseException | None, error: BaseException | None) -> bool:
+    """Whether the error is the one that escaped, what it was raised from, or what a function made of it."""
+    if error is None:
+        return False
+    text = str(error).splitlines()[0]
+    while escaped is not None:
+        if escaped is error or (type(escaped) is type(error) and text in str(escaped)):
+            return True
+        escaped = escaped.__cause__ or escaped.__context__
+    return False
+
+
+def _limits(capture: Capture) -> list[str]:
+    out = list(private.missing())
+    if capture.guard.broken is not None:
+        out.append(f"watching stopped early after an internal error ({capture.guard.broken})")
+    if capture.extraction.truncated or capture.recorder.functions.truncated:
+        out.append("the history of long-lived values was cut off to bound memory")
+    return out
