@@ -39,6 +39,7 @@ ADVICE: Mapping[str, Mapping[str, str]] = {
     "WG113": {"fix": "give the function a gradient (tf.custom_gradient), or use TensorFlow operations in its place"},
     "WG201": {"fix": "compute the target before the `with tf.GradientTape()`, or wrap it in tf.stop_gradient"},
     "WG202": {"fix": "pass only the online network's variables to apply_gradients"},
+    "WG601 none": {},
     "WG601": {"fix": "compute the loss, inside the tape, from the output of the network that should train"},
 }
 """By code, and where one has several causes, by code and cause."""
@@ -68,7 +69,8 @@ def translated(finding: Finding, framework: str) -> Finding:
     """The finding in the framework's own words."""
     if framework != "tensorflow":
         return finding
-    advice = ADVICE.get(f"{finding.code} {finding.evidence.get('region', '')}") or ADVICE.get(finding.code, {})
+    detail = finding.evidence.get("region") or finding.evidence.get("variables")
+    advice = ADVICE.get(f"{finding.code} {detail}", ADVICE.get(finding.code, {}))
     if finding.severity != "note":
         who = ", ".join(finding.parameters[:1])
         for field, text in advice.items():

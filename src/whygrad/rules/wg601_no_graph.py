@@ -32,8 +32,8 @@ from collections.abc import Iterator
 
 from whygrad import explaining
 from whygrad.finding import Finding
-from whygrad.trace import Trace
-from whygrad.trace.cuts import cuts
+from whygrad.trace import Raised, Trace
+from whygrad.trace.cuts import Cut, cuts
 
 CODE = "WG601"
 NAME = "no-graph"
@@ -41,8 +41,11 @@ NAME = "no-graph"
 
 def check(trace: Trace) -> Iterator[Finding]:
     for error in explaining.raised(trace, CODE):
-        if error.region is not None or any(cut.backward.id == error.backward for cut in cuts(trace)):
+        if error.region is not None or any(_causes(cut, error) for cut in cuts(trace)):
             continue  # The cut is the cause, and says so.
+        if error.detail.get("variables") == "none":
+            yield _nothing_given(error)
+            continue
         found = explaining.finding(
             CODE,
             NAME,
@@ -54,3 +57,19 @@ def check(trace: Trace) -> Iterator[Finding]:
         )
         found.not_a_fix = "loss.requires_grad_(): backward then runs and trains nothing"
         yield found
+
+
+def _causes(cut: Cut, error: Raised) -> bool:
+    return cut.backward.id == error.backward or bool(cut.parameters & error.parameters)
+
+
+def _nothing_given(error: Raised) -> Finding:
+    return explaining.finding(
+        CODE,
+        NAME,
+        error,
+        message=f"{error.subject or 'the optimizer'} is given no variables at all, so nothing can train",
+        here="empty when this ran",
+        why="a model that was never called or built has no variables yet: it gets them with its first input.",
+        fix="build the model first (model.build(input_shape), or call it once), then list its variables",
+    )

@@ -42,6 +42,8 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
     trace.cut_short = escaped is not None
     trace.ran = {function(place) for place in capture.recorder.places}
     _reach(capture, trace)
+    _unasked(capture, trace)
+    _zeros(capture, trace)
     _repeat(capture, trace)
     for number, holders in trace.holders.items():
         trace.parameters[number].held_steps = sum(o.steps for o in holders)
@@ -71,6 +73,29 @@ def _repeat(capture: Capture, trace: Trace) -> None:
         trace.steps.append(dataclasses.replace(step, consumed=consumed, order=order + step.order))
 
 
+def _unasked(capture: Capture, trace: Trace) -> None:
+    """Variables whose gradient was None and that the script then left out: the step was meant for them, too."""
+    for step in trace.steps:
+        optimizer = trace.optimizers[step.optimizer]
+        for number in {i for ids in step.consumed.values() for i in ids}:
+            backward = capture.gradients.backwards[number]
+            asked = set(capture.gradients.sources.get(number, ())) - backward.deposits
+            optimizer.parameters += tuple(n for n in sorted(asked) if not _held(trace, n))
+
+
+def _held(trace: Trace, number: int) -> bool:
+    return any(number in optimizer.parameters for optimizer in trace.optimizers)
+
+
+def _zeros(capture: Capture, trace: Trace) -> None:
+    """A loop's gradient is zero, not None, where nothing comes back from it; and nothing moves."""
+    reached = {n for b in trace.rooted if b.root is not None for n in trace.graph.reach(b.root)}
+    asked = {n for i in capture.gradients.symbolic for n in capture.gradients.sources.get(i, ())}
+    for parameter in trace.parameters:
+        if parameter.consumed and parameter.id in asked - reached and parameter.moved is False:
+            parameter.grad = "zero"
+
+
 def _later(backward: Backward, number: int, order: int) -> Backward:
     return dataclasses.replace(backward, id=number, order=order)
 
@@ -88,7 +113,8 @@ def _optimizer(capture: Capture, held: Held) -> Optimizer:
     site = held.created.site
     targets = expressions.targets(site) if site is not None and not name else []
     name = name or (targets[0].removeprefix("self.") if targets else held.kind)
-    return Optimizer(held.number, name, site, held.created.sites, tuple(held.parameters), held.steps)
+    given = held.given.site if held.given is not None else site
+    return Optimizer(held.number, name, given, held.created.sites, tuple(held.parameters), held.steps)
 
 
 def _parameter(capture: Capture, known: Known) -> Parameter:

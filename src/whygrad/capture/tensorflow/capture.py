@@ -57,11 +57,14 @@ class Capture:
         self.clipping = Clipping(self)
         self.writing = Writing(self)
         self.recorder.on_write = self.writing.written
+        self.recorder.on_call = self.close_if_enough
         self.naming = Naming(self.variables)
         self.extraction = Extraction(self)
         self.sampling = Sampling(options)
         self.tracing = False
         self._always, self._during = Patches(), Patches()
+        self._building = 0
+        """Functions that are being traced, one inside the other."""
         self._arrivals: list[Arrival] = []
         self._opened: dict[int, Where] = {}
 
@@ -76,6 +79,7 @@ class Capture:
         self.variables.patch(self._always)
         self.tapes.patch(self._always)
         self.gradients.patch(self._always)
+        self._functions()
         if private.CompatOptimizer is not None:
             self._optimizers(private.CompatOptimizer)
         for module, classes in OPTIMIZERS.items():
@@ -127,8 +131,26 @@ class Capture:
         self.tapes.forget()
 
     def close_if_enough(self) -> None:
-        if self.window.enough(self.recorder.calls):
+        """Not while a function is being traced: all of it is to be seen."""
+        if not self._building and self.window.enough(self.recorder.calls):
             self.close()
+
+    def _functions(self) -> None:
+        """Tracing a function shows all that it will ever do, so it is always recorded; it happens once."""
+        if private.func_graph is None:
+            return
+        original, capture = private.func_graph.func_graph_from_py_func, self
+
+        def func_graph_from_py_func(*args: Any, **kwargs: Any) -> Any:
+            capture._building += 1
+            if capture.window.policy != "off":
+                capture.guard(capture.open, "tracing a function")
+            try:
+                return original(*args, **kwargs)
+            finally:
+                capture._building -= 1
+
+        self._always.set(private.func_graph, "func_graph_from_py_func", func_graph_from_py_func)
 
     def passed(self, frame: FrameType) -> None:
         """A gradient was asked for while nothing is recorded: a loss that is new is worth another look."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from whygrad.capture.tensorflow.places import Where, function, resolve
 from whygrad.capture.tensorflow.shadow import Node
-from whygrad.capture.tensorflow.tapes import UNWATCHED
+from whygrad.capture.tensorflow.tapes import OUTSIDE
 from whygrad.source.feeding import feeding
 from whygrad.trace import Graph, Input, Op, Region, Site
 
@@ -71,7 +71,7 @@ class Extraction:
     def _region(self, node: Node, opened: Where | None) -> Region | None:
         if not node.outside or node.requires_grad or node.parameter is not None:
             return None
-        site = _beside(node, opened) if node.outside != UNWATCHED else node.where.site
+        site = _beside(node, opened) if node.outside == OUTSIDE else (node.paused or node.where).site
         key = (node.outside, site)
         if key not in self._regions:
             self._regions[key] = Region(len(self._regions), node.outside, "user", site)

@@ -37,6 +37,7 @@ class Functions:
                 recorder.paused += 1
                 recorder.guard(lambda: functions.called(self._cached_graph, args, outputs, place), "a function")
                 recorder.paused -= 1
+                recorder.on_call()
             return outputs
 
         patches.set(private.AtomicFunction, "call_flat", call_flat)

@@ -97,7 +97,7 @@ class Gradients:
         capture = self.capture
         capture.naming.look(frame)
         loss = tf.nest.flatten(target)[0]
-        root = capture.shadow.get(loss) or capture.recorder.operand(loss, _graph(loss))
+        root = capture.shadow.get(loss) or capture.recorder.operand(loss, _graph(loss)) or self._number_only(place)
         numbers = [self._number(source) for source in flat]
         capture.variables.remember({n for n in numbers if n is not None})
         number = len(self.backwards)
@@ -118,6 +118,12 @@ class Gradients:
             opened.asked += 1
             self.opened[number] = opened.opened
         capture.window.backward(_key(place), symbolic=_graph(loss) is not None)
+
+    def _number_only(self, place: Where) -> Node:
+        """A loss that came from plain Python: the source may say from where."""
+        node = self.capture.shadow.new(Kind.INPUT, "number", place)
+        node.constant = True
+        return node
 
     def _number(self, source: Any) -> int | None:
         """The parameter of a source; a plain tensor becomes one when somebody differentiates by it."""

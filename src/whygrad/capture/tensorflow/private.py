@@ -25,6 +25,7 @@ constant_value = _find("framework.tensor_util", "constant_value")
 AtomicFunction = _find("eager.polymorphic_function.atomic_function", "AtomicFunction")
 BaseVariable = _find("ops.resource_variable_ops", "BaseResourceVariable")
 EagerBase = _find("framework.ops", "_EagerTensorBase")
+func_graph = _find("framework.func_graph")
 CompatOptimizer = _find("training.optimizer", "Optimizer")
 
 WANTED = {

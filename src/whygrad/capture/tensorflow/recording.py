@@ -35,8 +35,11 @@ class Recorder:
         self.calls = 0
         self.places: set[Place] = set()
         """The user's lines in which some operation ran."""
+        self._written: dict[int, tuple[Node, Any]] = {}
+        """Variables that a followed value was assigned to: whoever reads them gets the copy."""
         self.kept: list[tuple[Node, Any]] = []
         """Tensors that a tape follows: it is asked about them when somebody asks it for gradients."""
+        self.on_call: Callable[[], None] = lambda: None
         self.on_write: Callable[[Known, Node | None, Where, bool], None] = lambda *_: None
 
     def callback(
@@ -71,6 +74,10 @@ class Recorder:
             self._computed(operation, inputs, outputs, graph, place)
 
     def _read(self, handle: Any, output: Any, place: Where) -> None:
+        written = self._written.get(id(handle))
+        if written is not None:
+            self.shadow.put(output, written[0])
+            return
         known = self.variables.of_handle(handle)
         node = self.shadow.new(Kind.INPUT, "read", place)
         _describe(node, output)
@@ -98,8 +105,16 @@ class Recorder:
         self.shadow.put(output, node)
 
     def _assigned(self, operation: str, inputs: list[Any], graph: Any, place: Where) -> None:
-        known = self.variables.of_handle(self.functions.outer(inputs[0], graph))
+        handle = self.functions.outer(inputs[0], graph)
         value = self.operand(inputs[-1], graph)
+        self._written.pop(id(handle), None)
+        if value is not None and value.requires_grad and value.tapes & self.tapes.recording:
+            copy = self.shadow.new(Kind.COPY, "assign", place)
+            _describe(copy, inputs[-1])
+            copy.inputs = ((value, True, False),)
+            self._written[id(handle)] = (copy, handle)
+            return
+        known = self.variables.of_handle(handle)
         if known is not None:
             self.on_write(known, value, place, operation != "AssignVariableOp")
 
@@ -124,48 +139,52 @@ class Recorder:
     def _computed(self, operation: str, inputs: list[Any], outputs: list[Any], graph: Any, place: Where) -> None:
         operands: list[Operand] = []
         scalar: float | None = None
+        outside = False
         for position, tensor in enumerate(inputs):
             selects = position in vocabulary.SELECTING.get(operation, ())
+            known = self.shadow.get(tensor) is not None
             node = self.operand(tensor, graph)
+            outside |= not known and node is not None and node.kind is Kind.INPUT and node.floating
             if node is None:
                 scalar = number(tensor) if scalar is None and _floating(tensor) else scalar
                 continue
-            operands.append((self._inside(node, tensor), self._carries(node), selects or not node.floating))
+            operands.append((self._inside(node, tensor), self._carries(node, tensor), selects))
         from_float = any(node.floating for node, _, _ in operands)
         for output in outputs:
-            self._result(operation, operands, output, place, from_float=from_float, scalar=scalar)
+            node = self._result(operation, operands, output, place, from_float=from_float)
+            node.scalar, node.constant = scalar, outside or scalar is not None
 
-    def _result(
-        self, operation: str, operands: list[Operand], output: Any, place: Where, *, from_float: bool, scalar: Any
-    ) -> None:
+    def _result(self, operation: str, operands: list[Operand], output: Any, place: Where, *, from_float: bool) -> Node:
         kind = vocabulary.kind(operation, into_float=_floating(output), from_float=from_float)
         node = self.shadow.new(kind, vocabulary.name(operation, kind), place)
         _describe(node, output)
-        node.inputs, node.scalar, node.constant = tuple(operands), scalar, scalar is not None
+        node.inputs = tuple(operands)
         _layer(node, operation)
         self.follow(node, private.differentiable(operation))
-        told = _eager(output) and operation != "ResourceGather"  # Else the tape is told only after the callback.
-        if told and self.tapes.recording and kind is Kind.COMPUTE and not _paused():
-            node.requires_grad = private.followed(output)
-            node.tapes = self.tapes.recording if node.requires_grad else frozenset()
         self.shadow.put(output, node)
         if node.requires_grad:
             self.kept.append((node, output))
+        return node
 
     def follow(self, node: Node, differentiable: bool) -> None:
         """Whether a tape goes on following from the operands to the result."""
         recording = self.tapes.recording
         if not recording:
             node.outside = PAUSED if self.tapes.paused else OUTSIDE
+            node.paused = self.tapes.paused[-1] if self.tapes.paused else None
             return
         carried = any(carries and not selects for _, carries, selects in node.inputs)
         if carried and differentiable and node.floating and node.kind not in (Kind.DETACH, Kind.LEAVE):
             node.requires_grad, node.tapes = True, recording
 
-    def _carries(self, node: Node) -> bool:
+    def _carries(self, node: Node, tensor: Any) -> bool:
+        """Whether a tape follows the operand. The tape itself knows best, but is told only after the callback."""
         if not self.tapes.recording:
             return node.requires_grad
-        return node.requires_grad and bool(node.tapes & self.tapes.recording)
+        carries = node.requires_grad and bool(node.tapes & self.tapes.recording)
+        if carries and not _paused() and not private.followed(tensor):
+            carries = node.requires_grad = False
+        return carries
 
     def _inside(self, node: Node, tensor: Any) -> Node:
         """The node itself, or where another tape stopped following it."""

@@ -16,7 +16,7 @@ class Node:
 
     __slots__ = (
         "__weakref__", "constant", "dtype", "floating", "gradient", "inputs", "kind", "layer", "name", "outside",
-        "parameter", "requires_grad", "scalar", "serial", "shape", "silenced", "tapes", "where",
+        "parameter", "paused", "requires_grad", "scalar", "serial", "shape", "silenced", "tapes", "where",
     )  # fmt: skip
 
     def __init__(self, serial: int, kind: Kind, name: str, where: Where) -> None:
@@ -37,6 +37,8 @@ class Node:
         self.layer = False
         self.outside: str = ""
         """Why no tape was recording, as the user would write it."""
+        self.paused: Where | None = None
+        """Who paused the tape, if that is why."""
         self.constant = False
         self.scalar: float | None = None
         self.silenced: tuple[int, ...] = ()
@@ -74,6 +76,7 @@ class Shadow:
         return self._values.get(value)
 
     def clear(self) -> None:
-        self._table.clear()
+        """Forget eager values. What a graph holds stays: functions may call it when nothing else is recorded."""
+        self._table = {key: pair for key, pair in self._table.items() if hasattr(pair[1](), "graph")}
         self._values.clear()
         self.departures.clear()

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from whygrad.capture.clock import remember
 from whygrad.capture.patches import Patches
-from whygrad.capture.tensorflow import private
 from whygrad.capture.tensorflow.places import Where, where
+from whygrad.source import expressions
 from whygrad.trace import Raised, Step
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ class Held:
     created: Where
     name: str = ""
     parameters: dict[int, None] = field(default_factory=dict)
+    given: Where | None = None
+    """Where it is handed its variables: an optimizer of TensorFlow has none of its own."""
     steps: int = 0
     symbolic: bool = False
     began: int = 0
@@ -48,8 +50,6 @@ class Stepping:
         self.steps: list[Step] = []
         self.raised: Raised | None = None
         self.error: BaseException | None = None
-        self.empty: Where | None = None
-        """Where an optimizer was first given no variables at all."""
         self._by_id: dict[int, Held] = {}
         self._made: dict[int, Where] = {}
         self._depth = 0
@@ -116,9 +116,8 @@ class Stepping:
         if self.capture.tracing:
             numbers = [n for _, v in pairs if (n := self._number(v)) is not None]
             held.parameters.update(dict.fromkeys(numbers))
+            held.given = where(frame)
             self.capture.variables.remember(set(numbers))
-            if not pairs and self.empty is None:
-                self.empty = where(frame)
         return held
 
     def _after(self, held: Held, pairs: Pairs, frame: FrameType) -> None:
@@ -160,15 +159,17 @@ class Stepping:
             return
         place, gradients = where(frame), self.capture.gradients
         numbers = {n for _, v in pairs if (n := self._number(v)) is not None}
-        asked = [b for b in gradients.backwards if numbers.issubset(gradients.sources.get(b.id, ()))]
+        asked = [b for b in gradients.backwards if numbers and numbers.issubset(gradients.sources.get(b.id, ()))]
         message = next((line for line in str(error).splitlines() if NOTHING in line), str(error).splitlines()[0])
-        self.raised = Raised("WG601", message[:200], type(error).__name__, place.site)
+        self.raised = Raised("WG601", message[:200], type(error).__name__, place.site, parameters=frozenset(numbers))
         self.error = error
         if asked:
             self.raised.backward, self.raised.culprit = asked[-1].id, asked[-1].made
             self.raised.subject = asked[-1].name
-        if held is not None and self.raised.backward is None and not pairs:
-            self.raised.detail["empty"] = held.name or held.kind
+        elif not pairs and held is not None:
+            self.raised.detail["variables"] = "none"
+            self.raised.subject = self.capture.naming.optimizers.get(id(held.ref()), held.kind)
+            self.raised.culprit = expressions.listed_variables(place.site) if place.site is not None else None
 
 
 def iterations(optimizer: Any) -> int | None:
@@ -213,7 +214,3 @@ def entrances(owner: Any) -> dict[str, Callable[..., Pairs]]:
     if "apply" in vars(owner):
         found["apply"] = lists_given
     return {name: read for name, read in found.items() if name in vars(owner)}
-
-
-def compat() -> Any:
-    return private.CompatOptimizer

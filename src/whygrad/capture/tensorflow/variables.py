@@ -48,6 +48,8 @@ class Variables:
         self.known_list: list[Known] = []
         self._by_handle: dict[int, Known] = {}
         self._handles: list[Any] = []
+        self._made: dict[int, tuple[weakref.ref[Any], Any, Where]] = {}
+        """Variables that nobody has used yet; many, as an optimizer's own, never come to matter."""
 
     def patch(self, patches: Patches) -> None:
         """Note where variables are made; it is the only time that the line is on the stack."""
@@ -58,11 +60,13 @@ class Variables:
 
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
             original(self, *args, **kwargs)
-            variables.register(self, where(sys._getframe(1)))
+            handle = getattr(self, "handle", None)
+            if handle is not None:
+                variables._made[id(handle)] = (weakref.ref(self), handle, where(sys._getframe(1)))
 
         patches.set(private.BaseVariable, "__init__", __init__)
 
-    def register(self, variable: Any, created: Where = Where()) -> Known | None:
+    def register(self, variable: Any) -> Known | None:
         """The entry of a variable, also of Keras' wrappers around one; None for what has no handle."""
         handle = getattr(variable, "handle", None)
         if handle is None:
@@ -70,7 +74,7 @@ class Variables:
         known = self._by_handle.get(id(handle))
         if known is None:
             inner = getattr(variable, "_value", variable)
-            known = self._new(inner if hasattr(inner, "handle") else variable, created)
+            known = self._new(inner if hasattr(inner, "handle") else variable, self._place(handle))
             self._by_handle[id(handle)] = known
             self._handles.append(handle)
         return known
@@ -84,7 +88,15 @@ class Variables:
         return known
 
     def of_handle(self, handle: Any) -> Known | None:
-        return self._by_handle.get(id(handle))
+        """The variable whose handle an operation was given."""
+        known = self._by_handle.get(id(handle))
+        made = self._made.get(id(handle)) if known is None else None
+        variable = made[0]() if made is not None and made[1] is handle else None
+        return self.register(variable) if variable is not None else known
+
+    def _place(self, handle: Any) -> Where:
+        made = self._made.pop(id(handle), None)
+        return made[2] if made is not None and made[1] is handle else Where()
 
     def find(self, thing: Any) -> Known | None:
         """By the variable, a wrapper of it or a watched tensor."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whygrad.capture.clock import remember
-from whygrad.capture.tensorflow.places import Where
+from whygrad.capture.tensorflow.places import Place, Where
 from whygrad.capture.tensorflow.shadow import Node
 from whygrad.capture.tensorflow.variables import Known
 from whygrad.trace import Copy
@@ -20,6 +20,7 @@ class Writing:
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
         self.copies: list[Copy] = []
+        self._place: Place | None = None
 
     def written(self, known: Known, value: Node | None, place: Where, onto: bool) -> None:
         """`onto`: the value is added to what was there."""
@@ -32,12 +33,23 @@ class Writing:
         known.loaded |= not from_gradient
         if not place.user:
             return
-        copy = Copy(place.site, frozenset({known.number}), others, self.capture.clock.tick())
-        copy.pairs = {known.number: others}
-        copy.blended = blended and bool(others)
-        copy.itself = frozenset({known.number}) if known.number in sources and not others else frozenset()
+        copy = self._copy(place)
+        copy.into |= {known.number}
+        copy.sources = (copy.sources | others) - copy.into
+        copy.pairs[known.number] = others
+        copy.blended |= blended and bool(others)
+        copy.itself |= {known.number} if known.number in sources and not others else set()
         copy.serial = self.capture.shadow.serial
+
+    def _copy(self, place: Where) -> Copy:
+        """One for all that a call such as `set_weights` writes: zeros tell nobody where they came from."""
+        last = self.copies[-1] if self.copies else None
+        if last is not None and self._place == place.user[0] and last.order == self.capture.clock.now:
+            return last
+        self._place = place.user[0]
+        copy = Copy(place.site, frozenset(), order=self.capture.clock.tick())
         remember(self.copies, copy)
+        return copy
 
 
 def behind(node: Node) -> tuple[set[int], bool]:
