@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from whygrad.capture.clock import remember
 from whygrad.capture.patches import Patches
 from whygrad.capture.tensorflow.places import Where, where
-from whygrad.source import expressions
 from whygrad.trace import Raised, Step
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ class Stepping:
             result = original(optimizer, *args, **kwargs)
         except ValueError as error:
             failed = error
-            capture.guard(lambda: self._failed(failed, held, pairs, frame), "a step")
+            capture.guard(lambda: self._failed(failed, pairs, frame), "a step")
             raise
         finally:
             self._depth -= 1
@@ -153,7 +152,7 @@ class Stepping:
         known = self.capture.variables.register(variable)
         return known.number if known is not None else None
 
-    def _failed(self, error: ValueError, held: Held | None, pairs: Pairs, frame: FrameType) -> None:
+    def _failed(self, error: ValueError, pairs: Pairs, frame: FrameType) -> None:
         """Every gradient is None, or there was not even a variable."""
         if any(gradient is not None for gradient, _ in pairs):
             return
@@ -166,10 +165,6 @@ class Stepping:
         if asked:
             self.raised.backward, self.raised.culprit = asked[-1].id, asked[-1].made
             self.raised.subject = asked[-1].name
-        elif not pairs and held is not None:
-            self.raised.detail["variables"] = "none"
-            self.raised.subject = self.capture.naming.optimizers.get(id(held.ref()), held.kind)
-            self.raised.culprit = expressions.listed_variables(place.site) if place.site is not None else None
 
 
 def iterations(optimizer: Any) -> int | None:

@@ -6,10 +6,6 @@ tf.random.set_seed(1)
 rng = np.random.default_rng(1)
 
 
-def mlp(outputs):
-    model = keras.Sequential([keras.layers.Dense(16, activation="tanh"), keras.layers.Dense(outputs)])
-    return model
-
 
 def batch(size=16):
     obs = rng.normal(size=(size, 4)).astype("float32")
@@ -19,7 +15,17 @@ def batch(size=16):
     return tf.constant(obs), tf.constant(actions), tf.constant(rewards), tf.constant(following)
 
 
-q_net = mlp(2)
+class QNetwork(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.hidden = keras.layers.Dense(16, activation="tanh")
+        self.values = keras.layers.Dense(2)
+
+    def call(self, obs):
+        return self.values(self.hidden(obs))
+
+
+q_net = QNetwork()
 optimizer = keras.optimizers.Adam(1e-3)
 variables = q_net.trainable_variables  # <- culprit
 for step in range(20):
