@@ -50,21 +50,21 @@ class Departures:
         for number in np.ravel(value)[:MOST_VALUES].tolist():
             if telling(number):
                 self.shadow.left(number, node)
-        if place.user:
+        if place.user and place.library is None:
             self.shadow.departures[place.user[0]] = node
 
     def data(self, tensor: Any) -> Node | None:
         """A node for a tensor nobody was seen to make; a copy, where its numbers were seen leaving."""
-        if not (tensor.dtype.is_floating or tensor.shape.rank):
+        if not tensor.dtype.is_floating:
             return None
-        values = _read(tensor) if tensor.dtype.is_floating else None
+        values = _read(tensor)
         origins = self._origins(values)
         if not origins and tensor.shape.rank == 0 and values is not None:
             return None
         node = self.shadow.new(Kind.COPY if origins else Kind.INPUT, "constant" if origins else "input", Where())
         node.inputs = tuple((origin, False, False) for origin in origins)
         node.shape = tuple(-1 if n is None else int(n) for n in tensor.shape) if tensor.shape.rank is not None else ()
-        node.dtype, node.floating = tensor.dtype.name, bool(tensor.dtype.is_floating)
+        node.dtype = tensor.dtype.name
         return node
 
     def _origins(self, values: Any) -> list[Node]:

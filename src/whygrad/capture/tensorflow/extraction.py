@@ -40,7 +40,7 @@ class Extraction:
                 break
             op = self.graph.add(self._op(node, opened))
             queue.extend(operand for operand, _, _ in node.inputs)
-            if node.constant and op.site is not None:
+            if node.constant and op.site is not None and op.library is None:
                 queue.extend(self._link(node, op))
         return root.serial
 

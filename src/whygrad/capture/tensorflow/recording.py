@@ -129,8 +129,6 @@ class Recorder:
             if found is not None:
                 self.shadow.put(tensor, found)
             return found
-        if not _floating(tensor) and not _eager(tensor):
-            return None
         node = self.departures.data(tensor)
         if node is not None:
             self.shadow.put(tensor, node)
