@@ -208,4 +208,4 @@ def _key(place: Where) -> object:
 
 def _name(place: Where) -> str:
     """What the user calls the loss: the first argument of the call."""
-    return expressions.first_argument(place.site) or "loss"
+    return expressions.first_argument(place.inner or place.site) or "loss"

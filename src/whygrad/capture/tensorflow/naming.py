@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import tensorflow as tf
@@ -36,7 +37,8 @@ class Naming(Search):
         if type(value).__module__.split(".")[0] not in ("tensorflow", "keras", "tf_keras", "numpy"):
             for inner, item in members(value):
                 if not inner.startswith("._self_"):
-                    self._visit(path + inner, item, depth + 1, seen)
+                    with contextlib.suppress(Exception):  # What does not like to be looked at hides itself alone.
+                        self._visit(path + inner, item, depth + 1, seen)
 
     def _module(self, path: str, module: Any, depth: int) -> None:
         for variable in getattr(module, "variables", ()):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+from dataclasses import replace
 from functools import lru_cache
 from types import CodeType, FrameType
 
@@ -31,7 +32,9 @@ class Where:
     def site(self) -> Site | None:
         """The innermost expression of the user's; a library's if none of the user's code was running."""
         place = self.user[0] if self.user else self.library
-        return resolve(place) if place is not None else None
+        if place is None or self.inner is None:
+            return resolve(place) if place is not None else None
+        return replace(resolve(place), within=f"{self.inner.file}:{self.inner.line}:{self.inner.col}")
 
     @property
     def sites(self) -> tuple[Site, ...]:
