@@ -78,7 +78,9 @@ class Session:
         if not self.captures:
             self._begin()
         share = self.config.budget / 100.0
-        options = Options(self.config.updates, self.config.trace, share, self._sampled, self._clock)
+        options = Options(
+            self.config.updates, self.config.trace, share, self._sampled, self.destinations.asked, self._clock
+        )
         self.captures[framework] = capture = package.Capture(options)
         capture.start()
 

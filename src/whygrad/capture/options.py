@@ -17,5 +17,7 @@ class Options:
     budget: float = SHARE
     """Share of the time that telemetry may take; 0 is none, 1 samples every update."""
     emit: Callable[[Record], None] = lambda _: None
+    wanted: bool = False
+    """Somebody asked for telemetry, so that it may cost what its budget allows also where that changes a graph."""
     clock: Callable[[], float] = time.perf_counter
     """What the budget is measured by."""

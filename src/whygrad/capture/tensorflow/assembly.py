@@ -156,7 +156,7 @@ def _chained(escaped: BaseException | None, error: BaseException | None) -> bool
 
 
 def _limits(capture: Capture) -> list[str]:
-    out = list(private.missing())
+    out = [*private.missing(), *capture.sampling.limits]
     if capture.guard.broken is not None:
         out.append(f"watching stopped early after an internal error ({capture.guard.broken})")
     if capture.extraction.truncated or capture.recorder.functions.truncated:

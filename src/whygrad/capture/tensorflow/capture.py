@@ -60,9 +60,11 @@ class Capture:
         self.recorder.on_call = self.close_if_enough
         self.naming = Naming(self.variables)
         self.extraction = Extraction(self)
-        self.sampling = Sampling(options)
+        self.sampling = Sampling(self, options)
         self.tracing = False
         self._always, self._during = Patches(), Patches()
+        self.compiled = 0
+        """Of the functions that are being traced, those that XLA compiles."""
         self._building = 0
         """Functions that are being traced, one inside the other."""
         self._arrivals: list[Arrival] = []
@@ -105,6 +107,7 @@ class Capture:
         self.tracing = True
         self.recorder.departures.patch(self._during, lambda: not self.recorder.paused)
         self.recorder.functions.patch(self._during)
+        self.clipping.patch(self._during)
         self._direct_reads()
         private.op_callbacks.add_op_callback(self.recorder.callback)
 
@@ -143,12 +146,15 @@ class Capture:
 
         def func_graph_from_py_func(*args: Any, **kwargs: Any) -> Any:
             capture._building += 1
+            compiled = _compiled(sys._getframe(1))
+            capture.compiled += compiled
             if capture.window.policy != "off":
                 capture.guard(capture.open, "tracing a function")
             try:
                 return original(*args, **kwargs)
             finally:
                 capture._building -= 1
+                capture.compiled -= compiled
 
         self._always.set(private.func_graph, "func_graph_from_py_func", func_graph_from_py_func)
 
@@ -199,3 +205,9 @@ class Capture:
             if self.tracing:
                 self.extract()
             self.close()
+
+
+def _compiled(frame: FrameType) -> bool:
+    """Whether the function that is traced from here is to be compiled by XLA."""
+    attributes = getattr(frame.f_locals.get("tracing_options"), "attributes", None)
+    return bool(attributes and attributes.get("_XlaMustCompile"))

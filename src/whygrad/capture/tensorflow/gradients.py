@@ -48,11 +48,21 @@ class Gradients:
             unconnected = unconnected_gradients or tf.UnconnectedGradients.NONE
             capture = gradients.capture
             if not capture.tracing or capture.recorder.paused or capture.guard.broken is not None:
-                capture.guard(lambda: capture.passed(sys._getframe(2)), "tape.gradient")
-                return original(self, target, sources, output_gradients, unconnected)
+                found, frame = original(self, target, sources, output_gradients, unconnected), sys._getframe(1)
+                capture.guard(lambda: gradients.passed(target, sources, found, frame), "tape.gradient")
+                return found
             return gradients.asked(original, self, target, sources, output_gradients, unconnected, sys._getframe(1))
 
         patches.set(tf.GradientTape, "gradient", gradient)
+
+    def passed(self, target: Any, sources: Any, found: Any, frame: Any) -> None:
+        """While nothing is recorded: the budget may want these numbers, and a loss that is new another look."""
+        capture = self.capture
+        if capture.sampling.due and not capture.recorder.paused:
+            numbers = [known.number if (known := capture.variables.find(s)) else None for s in tf.nest.flatten(sources)]
+            loss = tf.nest.flatten(target)[0]
+            capture.sampling.differentiated(numbers, tf.nest.flatten(found), _name(where(frame)), loss)
+        capture.passed(frame)
 
     def asked(
         self, original: Any, tape: Any, target: Any, sources: Any, output: Any, unconnected: Any, frame: Any
@@ -108,6 +118,7 @@ class Gradients:
         if root is not None:
             self.roots[number] = root
         self._deposit(backward, numbers, own)
+        capture.sampling.differentiated(numbers, own, backward.name, loss)
         _silence(between, inner)
         remember(self.backwards, backward)
         self.sources[number] = [n for n in numbers if n is not None]

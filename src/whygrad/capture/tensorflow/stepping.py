@@ -113,7 +113,7 @@ class Stepping:
     def _before(self, optimizer: Any, pairs: Pairs, frame: FrameType) -> Held:
         held = self.held(optimizer)
         if self.capture.tracing:
-            numbers = [n for _, v in pairs if (n := self._number(v)) is not None]
+            numbers = [n for _, v in pairs if (n := self.number(v)) is not None]
             held.parameters.update(dict.fromkeys(numbers))
             held.given = where(frame)
             self.capture.variables.remember(set(numbers))
@@ -124,19 +124,20 @@ class Stepping:
         symbolic = any(gradient is not None and _symbolic(gradient) for gradient, _ in pairs)
         held.symbolic |= symbolic
         held.steps += 0 if symbolic else 1
+        capture.sampling.stepped(held, pairs, symbolic=symbolic)
         if not capture.tracing:
             return
         consumed = self._consumed(pairs)
+        capture.clipping.applied(held, pairs, where(frame))
         step = Step(held.number, where(frame).site, consumed, capture.clock.tick(), capture.shadow.serial)
         remember(self.steps, step)
-        capture.clipping.applied(held, pairs, where(frame))
         capture.window.step(held.number, symbolic=symbolic)
         capture.close_if_enough()
 
     def _consumed(self, pairs: Pairs) -> dict[int, tuple[int, ...]]:
         out: dict[int, tuple[int, ...]] = {}
         for gradient, variable in pairs:
-            number = self._number(variable)
+            number = self.number(variable)
             if number is None or gradient is None:
                 continue
             known = self.capture.variables.known_list[number]
@@ -148,7 +149,7 @@ class Stepping:
                 known.grad = "zero" if silent and len(silent) == len(origins) else "nonzero"
         return out
 
-    def _number(self, variable: Any) -> int | None:
+    def number(self, variable: Any) -> int | None:
         known = self.capture.variables.register(variable)
         return known.number if known is not None else None
 
@@ -157,7 +158,7 @@ class Stepping:
         if any(gradient is not None for gradient, _ in pairs):
             return
         place, gradients = where(frame), self.capture.gradients
-        numbers = {n for _, v in pairs if (n := self._number(v)) is not None}
+        numbers = {n for _, v in pairs if (n := self.number(v)) is not None}
         asked = [b for b in gradients.backwards if numbers and numbers.issubset(gradients.sources.get(b.id, ()))]
         message = next((line for line in str(error).splitlines() if NOTHING in line), str(error).splitlines()[0])
         self.raised = Raised("WG601", message[:200], type(error).__name__, place.site, parameters=frozenset(numbers))
