@@ -145,6 +145,8 @@ class Capture:
         original, capture = private.func_graph.func_graph_from_py_func, self
 
         def func_graph_from_py_func(*args: Any, **kwargs: Any) -> Any:
+            if not capture._building:
+                capture.guard(capture.sampling.prepare, "telemetry")
             capture._building += 1
             compiled = _compiled(sys._getframe(1))
             capture.compiled += compiled

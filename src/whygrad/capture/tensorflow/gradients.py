@@ -89,7 +89,8 @@ class Gradients:
         root = self.capture.shadow.get(loss)
         if root is None or not root.requires_grad:
             return []
-        carriers = _carriers(root)
+        wanted = {known.number for source in flat if (known := self.capture.variables.register(source)) is not None}
+        carriers = _carriers(root, wanted)
         kept = [(n, t) for n, t in self.capture.recorder.kept if id(n) in carriers and n.parameter is None]
         return [(n, t) for n, t in kept if _graph(t) is graph and id(t) not in own][-MOST_ASKED:]
 
@@ -184,15 +185,23 @@ class Gradients:
         return frozenset(found)
 
 
-def _carriers(root: Node) -> set[int]:
-    """Nodes that gradient should pass on its way back from here."""
-    seen, stack = {id(root)}, [root]
+def _carriers(root: Node, wanted: set[int]) -> set[int]:
+    """Nodes that gradient should pass on its way back from here to these parameters, and no others.
+
+    To ask about others would put operations into a graph that is being traced, and the seeds of random operations
+    depend on how many there are.
+    """
+    nodes, stack = {id(root): root}, [root]
     while stack:
         for operand, carries, _ in stack.pop().inputs:
-            if carries and id(operand) not in seen:
-                seen.add(id(operand))
+            if carries and id(operand) not in nodes:
+                nodes[id(operand)] = operand
                 stack.append(operand)
-    return seen
+    leading: set[int] = set()
+    for node in sorted(nodes.values(), key=lambda node: node.serial):
+        if node.parameter in wanted or any(carries and id(o) in leading for o, carries, _ in node.inputs):
+            leading.add(id(node))
+    return leading
 
 
 def _silence(between: list[tuple[Node, Any]], inner: list[Any]) -> None:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from whygrad.capture.tensorflow.stepping import Held, Pairs
 
 COMPILED = "gradients inside a function compiled by XLA (jit_compile=True) are not sampled"
-Row = tuple[int, bool]
-"""A parameter, and whether its raw gradient is there as well."""
+SPARE = 8
+"""Counters kept ready: a function seldom holds more steps than this."""
 
 
 class Sampling:
@@ -38,6 +38,7 @@ class Sampling:
         self._raw: dict[int, Any] = {}
         self._losses: dict[str, Any] = {}
         self._counters: list[tuple[tf.Variable, tf.Variable]] = []
+        self._spare: list[tuple[tf.Variable, tf.Variable]] = []
 
     @property
     def due(self) -> bool:
@@ -91,6 +92,13 @@ class Sampling:
 
     # -- inside a function
 
+    def prepare(self) -> None:
+        """Before a function is traced: inside, only the function itself may make variables."""
+        if self.wanted and self.budget.share > 0:
+            while len(self._spare) < SPARE:
+                count, following = (tf.Variable(0, dtype=tf.int64, trainable=False) for _ in range(2))
+                self._spare.append((count, following))
+
     def _inside(self, held: Held, rows: list[tuple[int, Any]], raw: dict[int, Any], losses: dict[str, Any]) -> None:
         """One branch in the graph: most of the time it is a comparison of two counters."""
         if not self.wanted or self.budget.share <= 0:
@@ -102,8 +110,9 @@ class Sampling:
         graph = rows[0][1].graph
         there = [n for n, _ in rows if n in raw and getattr(raw[n], "graph", None) is graph]
         named = [name for name, loss in losses.items() if getattr(loss, "graph", None) is graph and _single(loss)]
-        with tf.init_scope():
-            count, following = (tf.Variable(0, dtype=tf.int64, trainable=False) for _ in range(2))
+        if not self._spare:
+            return
+        count, following = self._spare.pop()
         self._counters.append((count, following))
         numbers, turn = [n for n, _ in rows], self._turns.setdefault(held.number, Turn())
 

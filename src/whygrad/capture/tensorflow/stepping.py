@@ -124,7 +124,11 @@ class Stepping:
         symbolic = any(gradient is not None and _symbolic(gradient) for gradient, _ in pairs)
         held.symbolic |= symbolic
         held.steps += 0 if symbolic else 1
-        capture.sampling.stepped(held, pairs, symbolic=symbolic)
+        capture.recorder.paused += 1
+        try:
+            capture.sampling.stepped(held, pairs, symbolic=symbolic)
+        finally:
+            capture.recorder.paused -= 1
         if not capture.tracing:
             return
         consumed = self._consumed(pairs)
