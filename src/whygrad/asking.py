@@ -35,12 +35,46 @@ class Explanation:
     __repr__ = __str__
 
 
-def explain(loss: torch.Tensor, target: torch.nn.Module | Iterable[torch.Tensor]) -> Explanation:
-    """Ask of one loss which of these parameters it trains, before or after backward.
+def explain(*question: Any) -> Explanation:
+    """`explain(loss, module)`, in TensorFlow `explain(tape, loss, variables)`: which parameters does this loss train?
 
-    Inside `whygrad.watch()` the answer names the line that cut a path; elsewhere only autograd's
-    own graph can be read, which has no lines.
+    Inside `whygrad.watch()` the answer names the line that cut a path; elsewhere only autograd's own graph, or what
+    the tape watches, can be read, which has no lines. The tape is not used up.
     """
+    if len(question) == 3:
+        return _of_tape(*question)
+    if len(question) != 2:
+        raise ValueError("explain() takes a loss and a module, or a tape, a loss and variables")
+    return _of_loss(*question)
+
+
+def _of_tape(tape: Any, loss: Any, variables: Any) -> Explanation:
+    if not hasattr(tape, "watched_variables"):
+        raise ValueError(f"with three arguments explain() takes a tf.GradientTape first, not {type(tape).__name__}")
+    from whygrad.capture.tensorflow import asking
+
+    session = active()
+    capture = session.captures.get("tensorflow") if session is not None else None
+    return Explanation(*asking.ask(capture, tape, loss, asking.named(variables)))
+
+
+def gradient_table(gradients: Iterable[Any], variables: Any) -> str:
+    """TensorFlow gradients of one step as a table: what arrived where, and what did not.
+
+    `variables` are those the tape was asked about, as a list or as the model they belong to.
+    """
+    from whygrad.capture.tensorflow import asking
+
+    lines = [("variable", "shape", "norm", "largest", "zeros")]
+    for name, shape, found in asking.rows(gradients, variables):
+        numbers = (f"{found.norm:.3g}", f"{found.largest:.3g}", f"{found.zeros:.0%}") if found else ("None", "", "")
+        lines.append((name, "x".join(str(n) for n in shape) or "()", *numbers))
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    padded = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
+    return "\n".join(line.rstrip() for line in padded)
+
+
+def _of_loss(loss: torch.Tensor, target: torch.nn.Module | Iterable[torch.Tensor]) -> Explanation:
     named = _named(target)
     leaves = _leaves(loss)
     leaves.add(id(loss))

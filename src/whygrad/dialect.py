@@ -36,10 +36,20 @@ ADVICE: Mapping[str, Mapping[str, str]] = {
         "fix": "make it with trainable=True, or call tape.watch() on it before the forward",
     },
     "WG109": {"fix": "add their variables to those you pass to tape.gradient and apply_gradients"},
-    "WG113": {"fix": "give the function a gradient (tf.custom_gradient), or use TensorFlow operations in its place"},
+    "WG113": {
+        "here": "gradient arrives here and nothing is passed on",
+        "why": "what this function says about its own gradient is nothing, or has the wrong shape.",
+        "fix": "give the function a gradient (tf.custom_gradient), or use TensorFlow operations in its place",
+    },
     "WG201": {"fix": "compute the target before the `with tf.GradientTape()`, or wrap it in tf.stop_gradient"},
     "WG202": {"fix": "pass only the online network's variables to apply_gradients"},
     "WG601 none": {},
+    "WG603": {
+        "here": "this tape answers once",
+        "why": "a tape frees what it recorded with its first answer, unless it is persistent.",
+        "fix": "ask for all gradients in one call, open one tape per loss, or tf.GradientTape(persistent=True)",
+        "not_a_fix": "persistent=True for the same loss twice: the second answer is the same gradient",
+    },
     "WG601": {"fix": "compute the loss, inside the tape, from the output of the network that should train"},
 }
 """By code, and where one has several causes, by code and cause."""
@@ -56,7 +66,10 @@ PHRASES = (
     ("requires a gradient", "is watched by the tape"),
     ("loss.requires_grad_(): backward then runs and trains nothing", "tape.watch(loss): it has no history to follow"),
     ("requires_grad=True", "tape.watch()"),
-    ("backward raised", "apply_gradients raised"),
+    ("backward raised", "TensorFlow raised"),
+    ("the loss has no graph at all", "no gradient arrives"),
+    ("backward fails: ", "tape.gradient fails: the tape of "),
+    (" was already used by an earlier backward", " has been asked before"),
     ("backward cannot start", "there is nothing to differentiate"),
     ("backward()", "tape.gradient()"),
     ("torch.no_grad()", "tf.stop_gradient"),

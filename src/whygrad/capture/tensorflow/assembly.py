@@ -26,13 +26,13 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
     capture.extract()
     trace = Trace(
         capture.extraction.graph,
-        [_parameter(capture, known) for known in capture.variables.known_list],
+        parameters_of(capture),
         [_optimizer(capture, held) for held in stepping.optimizers],
         list(gradients.backwards),
         list(stepping.steps),
         clips=capture.clipping.clips,
         copies=capture.writing.copies,
-        raised=stepping.raised if _chained(escaped, stepping.error) else None,
+        raised=capture.errors.escaped(escaped),
         updates=stepping.updates,
         traced_updates=len(stepping.steps),
         backward_calls=gradients.calls,
@@ -48,6 +48,10 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
     for number, holders in trace.holders.items():
         trace.parameters[number].held_steps = sum(o.steps for o in holders)
     return trace
+
+
+def parameters_of(capture: Capture) -> list[Parameter]:
+    return [_parameter(capture, known) for known in capture.variables.known_list]
 
 
 def _count(held: Held) -> None:
@@ -104,6 +108,8 @@ def _reach(capture: Capture, trace: Trace) -> None:
     """Gradient also exists for the variables that the tape followed and nobody asked about."""
     for backward in trace.rooted:
         assert backward.root is not None
+        if any(trace.graph[n].name == "gradient" for n in trace.graph.carriers(backward.root)):
+            continue  # A second derivative need not exist where the first one does.
         reached = {n for n in trace.graph.reach(backward.root) if trace.parameter(n).requires_grad}
         backward.deposits |= reached.difference(capture.gradients.sources.get(backward.id, ()))
 
@@ -141,18 +147,6 @@ def _parameter(capture: Capture, known: Known) -> Parameter:
         moved=moved,
         lost=not known.name,
     )
-
-
-def _chained(escaped: BaseException | None, error: BaseException | None) -> bool:
-    """Whether the error is the one that escaped, what it was raised from, or what a function made of it."""
-    if error is None:
-        return False
-    text = str(error).splitlines()[0]
-    while escaped is not None:
-        if escaped is error or (type(escaped) is type(error) and text in str(escaped)):
-            return True
-        escaped = escaped.__cause__ or escaped.__context__
-    return False
 
 
 def _limits(capture: Capture) -> list[str]:

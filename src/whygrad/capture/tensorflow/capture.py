@@ -16,6 +16,7 @@ from whygrad.capture.patches import Patches
 from whygrad.capture.tensorflow import private, stepping
 from whygrad.capture.tensorflow.assembly import assemble
 from whygrad.capture.tensorflow.clipping import Clipping
+from whygrad.capture.tensorflow.errors import Errors
 from whygrad.capture.tensorflow.extraction import Extraction
 from whygrad.capture.tensorflow.gradients import Gradients
 from whygrad.capture.tensorflow.naming import Naming
@@ -52,6 +53,7 @@ class Capture:
         self.tapes = Tapes(self.guard)
         self.variables = Variables()
         self.recorder = Recorder(self.shadow, self.tapes, self.variables, self.guard)
+        self.errors = Errors()
         self.gradients = Gradients(self)
         self.stepping = Stepping(self)
         self.clipping = Clipping(self)

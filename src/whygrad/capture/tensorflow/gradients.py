@@ -10,10 +10,13 @@ import tensorflow as tf
 
 from whygrad.capture.clock import remember
 from whygrad.capture.patches import Patches
+from whygrad.capture.tensorflow import private
+from whygrad.capture.tensorflow.errors import SPENT
 from whygrad.capture.tensorflow.places import Where, where
 from whygrad.capture.tensorflow.shadow import Node
+from whygrad.capture.tensorflow.tapes import OUTSIDE
 from whygrad.source import expressions
-from whygrad.trace import Backward, Kind
+from whygrad.trace import Backward, Kind, Raised
 
 if TYPE_CHECKING:
     from whygrad.capture.tensorflow.capture import Capture
@@ -75,11 +78,44 @@ class Gradients:
         capture.recorder.paused += 1
         try:
             found = original(tape, target, [*flat, *(tensor for _, tensor in between)], output, unconnected)
+        except (RuntimeError, tf.errors.InvalidArgumentError) as error:
+            failed = error
+            capture.guard(lambda: self._failed(failed, tape, target, flat, place, frame), "tape.gradient")
+            raise
         finally:
             capture.recorder.paused -= 1
         own, inner = found[: len(flat)], found[len(flat) :]
         capture.guard(lambda: self._noted(tape, target, flat, own, between, inner, place, frame), "tape.gradient")
         return tf.nest.pack_sequence_as(sources, own) if tf.nest.is_nested(sources) else own[0]
+
+    def _failed(self, error: Exception, tape: Any, target: Any, flat: list[Any], place: Where, frame: Any) -> None:
+        if isinstance(error, RuntimeError):
+            self._spent(error, tape, place)
+            return
+        root = self.capture.shadow.get(tf.nest.flatten(target)[0])
+        wanted = {known.number for source in flat if (known := self.capture.variables.register(source)) is not None}
+        way = _carriers(root, wanted) if root is not None else {}
+        strangers = [node for node in way.values() if node.kind is Kind.FUNCTION]
+        if not strangers:
+            return
+        self._noted(tape, target, flat, [None] * len(flat), [], [], place, frame)
+        for node in strangers:
+            node.silenced = tuple(range(len(node.inputs)))
+        message = str(error).splitlines()[0][:200]
+        raised = Raised("WG601", message, type(error).__name__, place.site, parameters=frozenset(wanted))
+        raised.backward = self.backwards[-1].id
+        self.capture.errors.note(raised, error)
+
+    def _spent(self, error: RuntimeError, tape: Any, place: Where) -> None:
+        """A tape that is not persistent was asked a second time."""
+        opened = self.capture.tapes.of(tape)
+        if SPENT not in str(error) or opened is None:
+            return
+        raised = Raised("WG603", str(error).splitlines()[0][:200], type(error).__name__, place.site)
+        raised.culprit, raised.subject = opened.opened.site, _name(place)
+        first = next((b.site for b in self.backwards if self.opened.get(b.id) is opened.opened), None)
+        raised.labels = [(first, "asked here for the first time")] if first is not None else []
+        self.capture.errors.note(raised, error)
 
     def _between(self, target: Any, flat: list[Any]) -> list[tuple[Node, Any]]:
         """Values that the tape follows, of the graph that the loss is in."""
@@ -118,7 +154,7 @@ class Gradients:
         backward.serial, backward.update = capture.shadow.serial, capture.stepping.updates
         if root is not None:
             self.roots[number] = root
-        self._deposit(backward, numbers, own)
+        self._deposit(backward, numbers, own, root, place)
         capture.sampling.differentiated(numbers, own, backward.name, loss)
         _silence(between, inner)
         remember(self.backwards, backward)
@@ -150,7 +186,19 @@ class Gradients:
             known.used = True
         return known.number if known is not None else None
 
-    def _deposit(self, backward: Backward, numbers: list[int | None], own: list[Any]) -> None:
+    def _gradient(self, backward: Backward, number: int, values: Any, root: Node | None, place: Where) -> None:
+        """A gradient is a value as well: another tape may follow it, and then it hangs on all that the loss did."""
+        node = self.capture.shadow.new(Kind.COMPUTE, "gradient", place)
+        node.gradient, node.outside = (backward.id, number), OUTSIDE
+        recording = self.capture.tapes.recording
+        if recording and private.followed(values):
+            node.requires_grad, node.tapes = True, recording
+        node.inputs = ((root, node.requires_grad, False),) if root is not None else ()
+        self.capture.shadow.put(values, node)
+
+    def _deposit(
+        self, backward: Backward, numbers: list[int | None], own: list[Any], root: Node | None, place: Where
+    ) -> None:
         deposits, zeros = set(), set()
         for number, gradient in zip(numbers, own, strict=True):
             if number is None or gradient is None:
@@ -164,9 +212,7 @@ class Gradients:
             deposits.add(number)
             if _zero(values):
                 zeros.add(number)
-            node = self.capture.shadow.new(Kind.INPUT, "gradient", Where())
-            node.gradient = (backward.id, number)
-            self.capture.shadow.put(values, node)
+            self._gradient(backward, number, values, root, place)
         backward.deposits, backward.zeros = frozenset(deposits), frozenset(zeros)
 
     def origins(self, gradient: Any) -> frozenset[int]:
@@ -181,11 +227,12 @@ class Gradients:
             seen.add(id(current))
             if current.gradient is not None:
                 found.add(current.gradient[0])
-            stack.extend(operand for operand, _, _ in current.inputs)
+            else:
+                stack.extend(operand for operand, _, _ in current.inputs)
         return frozenset(found)
 
 
-def _carriers(root: Node, wanted: set[int]) -> set[int]:
+def _carriers(root: Node, wanted: set[int]) -> dict[int, Node]:
     """Nodes that gradient should pass on its way back from here to these parameters, and no others.
 
     To ask about others would put operations into a graph that is being traced, and the seeds of random operations
@@ -197,20 +244,25 @@ def _carriers(root: Node, wanted: set[int]) -> set[int]:
             if carries and id(operand) not in nodes:
                 nodes[id(operand)] = operand
                 stack.append(operand)
-    leading: set[int] = set()
+    leading: dict[int, Node] = {}
     for node in sorted(nodes.values(), key=lambda node: node.serial):
         if node.parameter in wanted or any(carries and id(o) in leading for o, carries, _ in node.inputs):
-            leading.add(id(node))
+            leading[id(node)] = node
     return leading
 
 
 def _silence(between: list[tuple[Node, Any]], inner: list[Any]) -> None:
     """Operations whose result got a gradient and that passed none on to an operand."""
-    alive = {id(node): gradient is not None for (node, _), gradient in zip(between, inner, strict=True)}
+    alive = {id(node): _fits(gradient, tensor) for (node, tensor), gradient in zip(between, inner, strict=True)}
     for node, _ in between:
         if alive[id(node)] and node.kind in (Kind.COMPUTE, Kind.FUNCTION):
             dead = (i for i, (o, carries, _) in enumerate(node.inputs) if carries and alive.get(id(o)) is False)
             node.silenced = tuple(dead)
+
+
+def _fits(gradient: Any, tensor: Any) -> bool:
+    """Whether it is there, and has the shape of what it belongs to."""
+    return gradient is not None and tensor.shape.is_compatible_with(gradient.shape)
 
 
 def _zero(values: Any) -> bool:

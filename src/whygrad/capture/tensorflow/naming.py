@@ -42,7 +42,7 @@ class Naming(Search):
 
     def _module(self, path: str, module: Any, depth: int) -> None:
         for variable in getattr(module, "variables", ()):
-            self._name(f"{path}.{_inside(module, variable)}", path, variable, depth)
+            self._name(f"{path}.{inside(module, variable)}", path, variable, depth)
 
     def _name(self, name: str, module: str, variable: Any, depth: int, *, bare: bool = False) -> None:
         known = self.variables.register(variable) or self.variables.find(variable)
@@ -60,7 +60,7 @@ def _steps(value: Any) -> bool:
     return hasattr(value, "apply_gradients") and not isinstance(value, type)
 
 
-def _inside(module: Any, variable: Any) -> str:
+def inside(module: Any, variable: Any) -> str:
     """`dense.kernel`: the path that Keras gave the variable, without the model's own name."""
     path = str(getattr(variable, "path", "") or getattr(variable, "name", "")).removesuffix(":0")
     parts = [part for part in path.split("/") if part]

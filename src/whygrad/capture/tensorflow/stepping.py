@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from whygrad.capture.clock import remember
 from whygrad.capture.patches import Patches
+from whygrad.capture.tensorflow.errors import NOTHING
 from whygrad.capture.tensorflow.places import Where, where
 from whygrad.trace import Raised, Step
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from whygrad.capture.tensorflow.capture import Capture
 
-NOTHING = "No gradients provided for any variable"
 Pairs = list[tuple[Any, Any]]
 
 
@@ -47,8 +47,6 @@ class Stepping:
         self.capture = capture
         self.optimizers: list[Held] = []
         self.steps: list[Step] = []
-        self.raised: Raised | None = None
-        self.error: BaseException | None = None
         self._by_id: dict[int, Held] = {}
         self._made: dict[int, Where] = {}
         self._depth = 0
@@ -165,11 +163,10 @@ class Stepping:
         numbers = {n for _, v in pairs if (n := self.number(v)) is not None}
         asked = [b for b in gradients.backwards if numbers and numbers.issubset(gradients.sources.get(b.id, ()))]
         message = next((line for line in str(error).splitlines() if NOTHING in line), str(error).splitlines()[0])
-        self.raised = Raised("WG601", message[:200], type(error).__name__, place.site, parameters=frozenset(numbers))
-        self.error = error
+        raised = Raised("WG601", message[:200], type(error).__name__, place.site, parameters=frozenset(numbers))
         if asked:
-            self.raised.backward, self.raised.culprit = asked[-1].id, asked[-1].made
-            self.raised.subject = asked[-1].name
+            raised.backward, raised.culprit, raised.subject = asked[-1].id, asked[-1].made, asked[-1].name
+        self.capture.errors.note(raised, error)
 
 
 def iterations(optimizer: Any) -> int | None:

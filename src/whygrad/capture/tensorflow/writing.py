@@ -58,7 +58,9 @@ def behind(node: Node) -> tuple[set[int], bool]:
     seen, stack, gradient = {id(node)}, [node], False
     while stack:
         current = stack.pop()
-        gradient |= current.gradient is not None
+        if current.gradient is not None:
+            gradient = True
+            continue
         if current.parameter is not None:
             found.add(current.parameter)
             continue
