@@ -20,6 +20,8 @@ class Explanation:
     missing: dict[str, str]
     """Parameter to reason."""
     has_graph: bool
+    certain: bool = True
+    """False where the tape only tells whom it watches, not whom the loss leads to."""
 
     def __bool__(self) -> bool:
         return self.has_graph and not self.missing
@@ -28,6 +30,8 @@ class Explanation:
         total = len(self.reached) + len(self.missing)
         if not self.has_graph:
             head = f"the loss has no graph: gradient reaches 0 of {total} parameters"
+        elif not self.certain:
+            head = f"gradient reaches at most {len(self.reached)} of {total} parameters (whygrad.watch() tells more)"
         else:
             head = f"gradient reaches {len(self.reached)} of {total} parameters"
         return "\n".join([head, *(f"  {name}: {reason}" for name, reason in self.missing.items())])

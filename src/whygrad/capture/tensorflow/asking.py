@@ -19,8 +19,8 @@ from whygrad.trace.cuts import cut_between
 if TYPE_CHECKING:
     from whygrad.capture.tensorflow.capture import Capture
 
-Answer = tuple[tuple[str, ...], dict[str, str], bool]
-"""Reached variables, the others with a reason, and whether the tape follows the loss at all."""
+Answer = tuple[tuple[str, ...], dict[str, str], bool, bool]
+"""Reached variables, the others with a reason, whether the tape follows the loss, and whether that is all known."""
 
 
 def named(target: Any) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def ask(capture: Capture | None, tape: Any, loss: Any, variables: dict[str, Any]
         capture.recorder.paused -= 1
     reasons = {number: said(cut) for cut in found_cuts for number in cut.parameters}
     missing = {name: reasons.get(n, "the loss does not depend on it") for name, n in numbers.items() if n in lost}
-    return tuple(name for name in numbers if name not in missing), missing, root.requires_grad
+    return tuple(name for name in numbers if name not in missing), missing, root.requires_grad, True
 
 
 def _unwatched(tape: Any, loss: Any, variables: dict[str, Any]) -> Answer:
@@ -67,7 +67,7 @@ def _unwatched(tape: Any, loss: Any, variables: dict[str, Any]) -> Answer:
         for name, variable in variables.items()
         if not followed or id(variable.handle) not in watched
     }
-    return tuple(name for name in variables if name not in missing), missing, followed
+    return tuple(name for name in variables if name not in missing), missing, followed, not followed
 
 
 def _followed(tape: Any, loss: Any) -> bool:

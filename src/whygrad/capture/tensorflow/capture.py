@@ -80,6 +80,7 @@ class Capture:
         self.guard(self._attach, "attaching")
 
     def _attach(self) -> None:
+        self.variables.find_existing()
         self.variables.patch(self._always)
         self.tapes.patch(self._always)
         self.gradients.patch(self._always)

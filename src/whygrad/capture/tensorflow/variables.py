@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import weakref
 from dataclasses import dataclass, field
@@ -65,6 +66,14 @@ class Variables:
                 variables._made[id(handle)] = (weakref.ref(self), handle, where(sys._getframe(1)))
 
         patches.set(private.BaseVariable, "__init__", __init__)
+
+    def find_existing(self) -> None:
+        """Variables from before the watching began."""
+        for thing in gc.get_objects():
+            if private.BaseVariable is not None and issubclass(type(thing), private.BaseVariable):
+                handle = getattr(thing, "handle", None)
+                if handle is not None:
+                    self._made[id(handle)] = (weakref.ref(thing), handle, Where())
 
     def register(self, variable: Any) -> Known | None:
         """The entry of a variable, also of Keras' wrappers around one; None for what has no handle."""
