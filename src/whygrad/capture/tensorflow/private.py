@@ -59,5 +59,5 @@ def origin(file: str, line: int) -> tuple[str, int, str] | None:
     if stack is None:
         return None
     mappers = stack._source_mapper_stacks[stack._get_thread_key()]
-    found: tuple[str, int, str] | None = mappers[-1].get_effective_source_map().get((file, line))
-    return found
+    found = mappers[-1].get_effective_source_map().get((file, line))
+    return (found[0], found[1], found[2] or "<lambda>") if found is not None else None

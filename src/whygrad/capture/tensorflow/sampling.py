@@ -6,6 +6,7 @@ Python, so a branch is put into the graph while it is traced: it asks a counter,
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,9 @@ class Sampling:
         self.wanted = options.wanted
         self.limits: list[str] = []
         self._turns: dict[int, Turn] = {}
+        self._latest = 0
+        self._one_at_a_time = threading.Lock()
+        """TensorFlow calls us from its own threads."""
         self._raw: dict[int, Any] = {}
         self._losses: dict[str, Any] = {}
         self._counters: list[tuple[tf.Variable, tf.Variable]] = []
@@ -69,7 +73,7 @@ class Sampling:
                 raws = {number: _array(raw[number]) for number, _ in rows if number in raw}
                 arrays = [_array(gradient) for _, gradient in rows]
                 numbers = {name: float(_array(loss)) for name, loss in losses.items() if _single(loss)}
-                self._write(held, [number for number, _ in rows], raws, arrays, held.steps, numbers)
+                self._write(held, [number for number, _ in rows], raws, arrays, self.capture.stepping.updates, numbers)
             self.budget.settle(turn, len(self._turns))
 
     def _write(
@@ -77,7 +81,8 @@ class Sampling:
     ) -> None:
         optimizer = held.ref()
         used = limited(arrays, limit_of(optimizer))
-        record = Record(update, self.budget.elapsed, self._title(held), losses=losses)
+        self._latest = max(self._latest, update)  # TensorBoard drops what comes after a later step.
+        record = Record(self._latest, self.budget.elapsed, self._title(held), losses=losses)
         for number, gradient in zip(numbers, used, strict=True):
             known = self.capture.variables.known_list[number]
             name = known.name or known.label.replace("/", ".")
@@ -132,7 +137,7 @@ class Sampling:
     ) -> Any:
         """On the host: measure, and say up to which update nothing is to be measured."""
         if self.capture.guard.broken is None and self.capture.window.policy != "stopped":
-            with self.budget.spending(turn):
+            with self._one_at_a_time, self.budget.spending(turn):
                 applied, rest = arrays[: len(numbers)], arrays[len(numbers) :]
                 raws = dict(zip(there, rest, strict=False))
                 losses = {name: float(value) for name, value in zip(named, rest[len(there) :], strict=True)}
