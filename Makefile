@@ -9,7 +9,7 @@ TFAGENTS := .venv-tfagents
 # torch comes first and on its own: whygrad never asks for it, it watches the one that is there.
 TORCH ?= torch==2.13.0
 
-.PHONY: demo test test-html test-peers test-tf test-tfagents test-thorough check gallery bench bench-agents clean
+.PHONY: demo test test-html test-peers test-tf test-tfagents test-thorough check gallery bench bench-agents bench-tf clean
 
 demo: $(VENV)/ready
 	@echo "+ whygrad run examples/dqn_corridor.py"
@@ -60,6 +60,10 @@ bench: $(VENV)/ready-dev
 bench-agents: $(VENV)/ready-dev $(PEERS)/ready
 	$(BIN)/python benchmarks/agents.py
 	$(PEERS)/bin/python benchmarks/agents_speed.py
+
+# What watching costs a TensorFlow script.
+bench-tf: $(TF)/ready
+	$(TF)/bin/python benchmarks/tensorflow_cost.py
 
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

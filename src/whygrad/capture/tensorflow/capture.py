@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from contextlib import ExitStack
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from whygrad.capture.arrival import Arrival, when_imported
@@ -20,7 +20,7 @@ from whygrad.capture.tensorflow.errors import Errors
 from whygrad.capture.tensorflow.extraction import Extraction
 from whygrad.capture.tensorflow.gradients import Gradients
 from whygrad.capture.tensorflow.naming import Naming
-from whygrad.capture.tensorflow.places import Where, where
+from whygrad.capture.tensorflow.places import where
 from whygrad.capture.tensorflow.recording import Recorder
 from whygrad.capture.tensorflow.sampling import Sampling
 from whygrad.capture.tensorflow.shadow import Shadow
@@ -51,6 +51,7 @@ class Capture:
         self.clock = Clock()
         self.shadow = Shadow()
         self.tapes = Tapes(self.guard)
+        self.tapes.wanted = lambda: self.tracing
         self.variables = Variables()
         self.recorder = Recorder(self.shadow, self.tapes, self.variables, self.guard)
         self.errors = Errors()
@@ -70,7 +71,8 @@ class Capture:
         self._building = 0
         """Functions that are being traced, one inside the other."""
         self._arrivals: list[Arrival] = []
-        self._opened: dict[int, Where] = {}
+        self._passed: set[tuple[CodeType, int]] = set()
+        """Calls of `tape.gradient` that have come by before."""
 
     @property
     def traced_updates(self) -> int:
@@ -165,7 +167,9 @@ class Capture:
 
     def passed(self, frame: FrameType) -> None:
         """A gradient was asked for while nothing is recorded: a loss that is new is worth another look."""
-        if not self.tracing and not self.recorder.paused:
+        here = (frame.f_code, frame.f_lasti)
+        if not self.tracing and not self.recorder.paused and here not in self._passed:
+            self._passed.add(here)
             place = where(frame)
             if self.window.unseen(place.user[0] if place.user else place.library):
                 self.open()

@@ -58,11 +58,13 @@ class Sampling:
         self._losses[name] = loss
 
     def stepped(self, held: Held, pairs: Pairs, *, symbolic: bool) -> None:
+        if not self._raw and not self._losses:
+            return  # Nobody kept what the tape gave: this update is not sampled.
         present = [(self.capture.stepping.number(v), _values(g)) for g, v in pairs if g is not None]
         rows = [(number, gradient) for number, gradient in present if number is not None]
         raw, losses, self._losses = self._raw, self._losses, {}
         self._raw = {} if not symbolic else raw
-        if not rows:
+        if not rows or self.budget.share <= 0:
             return
         if symbolic:
             self._inside(held, rows, raw, losses)
@@ -106,7 +108,7 @@ class Sampling:
 
     def _inside(self, held: Held, rows: list[tuple[int, Any]], raw: dict[int, Any], losses: dict[str, Any]) -> None:
         """One branch in the graph: most of the time it is a comparison of two counters."""
-        if not self.wanted or self.budget.share <= 0:
+        if not self.wanted:
             return
         if self.capture.compiled:
             if COMPILED not in self.limits:

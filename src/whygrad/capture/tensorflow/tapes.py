@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,8 @@ class Tapes:
 
     def __init__(self, guard: Guard) -> None:
         self.guard = guard
+        self.wanted: Callable[[], bool] = lambda: True
+        """Whether operations are recorded: else nobody asks which tape is open."""
         self.active: list[Open] = []
         self.paused: list[Where] = []
         self._known: dict[int, tuple[Any, Open]] = {}
@@ -56,17 +59,19 @@ class Tapes:
 
         def _push_tape(self: Any) -> None:
             push(self)
-            frame = sys._getframe(1)
-            guard(lambda: tapes.opened(self, where(frame)), "opening a tape")
+            if tapes.wanted():
+                frame = sys._getframe(1)
+                guard(lambda: tapes.opened(self, where(frame)), "opening a tape")
 
         def _pop_tape(self: Any) -> None:
             pop(self)
-            guard(lambda: tapes.closed(self), "closing a tape")
+            if tapes.active:
+                guard(lambda: tapes.closed(self), "closing a tape")
 
         @contextmanager
         @functools.wraps(stop)
         def stop_recording(self: Any) -> Iterator[None]:
-            tapes.paused.append(where(sys._getframe(2)))
+            tapes.paused.append(where(sys._getframe(2)) if tapes.wanted() else Where())
             try:
                 with stop(self):
                     yield
