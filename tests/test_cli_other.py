@@ -214,7 +214,7 @@ def without_torch(tmp_path: Path) -> dict[str, str]:
         find = PathFinder.find_spec
 
         def blind(cls, fullname, path=None, target=None):
-            return None if fullname == "torch" else find(fullname, path, target)
+            return None if fullname in ("torch", "tensorflow") else find(fullname, path, target)
 
         PathFinder.find_spec = classmethod(blind)
         """
@@ -225,7 +225,7 @@ def test_a_missing_torch_is_one_sentence(tmp_path: Path, without_torch: dict[str
     write(tmp_path, "train.py", BROKEN)
     done = whygrad(tmp_path, "run", "train.py", env=without_torch)
     assert (done.status, done.out) == (2, "")
-    assert "torch is not installed" in one_line(done.err)
+    assert "neither torch nor tensorflow is installed" in one_line(done.err)
 
 
 def test_a_missing_torch_does_not_replace_the_last_run(tmp_path: Path, without_torch: dict[str, str]) -> None:
