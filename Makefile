@@ -5,10 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv-peers
 TIANSHOU := .venv-tianshou
+TF := .venv-tf
+TFAGENTS := .venv-tfagents
 # torch comes first and on its own: whygrad never asks for it, it watches the one that is there.
 TORCH ?= torch==2.13.0
 
-.PHONY: demo test test-html test-peers test-tianshou test-thorough check gallery bench bench-agents clean
+.PHONY: demo test test-html test-peers test-tianshou test-tf test-tfagents test-thorough check gallery bench bench-agents bench-tf clean
 
 demo: $(VENV)/ready
 	@echo "+ whygrad run examples/dqn_corridor.py"
@@ -31,6 +33,13 @@ test-peers: $(PEERS)/ready
 # Tianshou, in another one.
 test-tianshou: $(TIANSHOU)/ready
 	$(TIANSHOU)/bin/python -m pytest tests/peers/test_tianshou.py
+
+# TensorFlow beside torch, then TensorFlow 2.15 with TF-Agents and without torch; an environment for each.
+test-tf: $(TF)/ready
+	$(TF)/bin/python -m pytest tests/tf
+
+test-tfagents: $(TFAGENTS)/ready
+	$(TFAGENTS)/bin/python -m pytest tests/tf tests/tfagents
 
 # The probes with every seed, every fault and every reference agent.
 test-thorough: $(VENV)/ready-dev
@@ -57,6 +66,10 @@ bench-agents: $(VENV)/ready-dev $(PEERS)/ready
 	$(BIN)/python benchmarks/agents.py
 	$(PEERS)/bin/python benchmarks/agents_speed.py
 
+# What watching costs a TensorFlow script.
+bench-tf: $(TF)/ready
+	$(TF)/bin/python benchmarks/tensorflow_cost.py
+
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -c "import torch" 2>/dev/null || $(BIN)/pip install --quiet "$(TORCH)"
@@ -80,5 +93,17 @@ $(TIANSHOU)/ready: pyproject.toml
 	$(TIANSHOU)/bin/pip install --quiet "$(TORCH)" --editable ".[tianshou]"
 	@touch $@
 
+$(TF)/ready: pyproject.toml
+	$(PYTHON) -m venv $(TF)
+	$(TF)/bin/python -c "import torch" 2>/dev/null || $(TF)/bin/pip install --quiet "$(TORCH)"
+	$(TF)/bin/pip install --quiet "$(TORCH)" "tensorflow-cpu==2.21.*" "tensorboard>=2.15" "pytest>=8" --editable .
+	@touch $@
+
+# TF-Agents 0.19 is made for TensorFlow 2.15 and Keras 2.
+$(TFAGENTS)/ready: pyproject.toml
+	$(PYTHON) -m venv $(TFAGENTS)
+	$(TFAGENTS)/bin/pip install --quiet "tensorflow-cpu==2.15.1" "tf-agents==0.19.*" "pytest>=8" --editable .
+	@touch $@
+
 clean:
-	rm -rf $(VENV) $(PEERS) $(TIANSHOU) .whygrad .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(TIANSHOU) $(TF) $(TFAGENTS) .whygrad .mypy_cache .ruff_cache .pytest_cache .hypothesis

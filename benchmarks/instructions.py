@@ -27,8 +27,8 @@ from pathlib import Path
 import torch
 
 from tracing import NETWORKS, dqn
+from whygrad.capture.budget import SHARE as BUDGET
 from whygrad.capture.torch import Capture, Options
-from whygrad.capture.torch.budget import SHARE as BUDGET
 
 WARM_UP = 1100
 """Updates before the count begins: the windows that open again at 20, 40, … 1000 lie behind."""

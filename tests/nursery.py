@@ -1,11 +1,12 @@
-"""Runs scripts under whygrad one after another, each in a child of a process that has torch imported already.
+"""Runs scripts under whygrad one after another, each in a child of a process that has a framework imported already.
 
-Importing torch is most of what a short script costs. Reads one JSON object a line (`folder`, `script`) and
-answers each with the exit status of `whygrad run --json report.json script`.
+Importing it is most of what a short script costs. Reads one JSON object a line (`folder`, `script`) and
+answers each with the exit status of `whygrad run --json report.json script`. The arguments are the modules to import.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -27,10 +28,9 @@ def born(folder: str, script: str) -> int:
     return main(["run", "--json", "report.json", script])
 
 
-def serve() -> None:
-    import torch._dynamo  # The first optimizer imports it, which takes more than a second (torch 2.13).
-    import torch.distributions  # noqa: F401  What nearly every script imports.
-
+def serve(modules: list[str]) -> None:
+    for module in modules:
+        importlib.import_module(module)
     for line in sys.stdin:
         request = json.loads(line)
         child = os.fork()
@@ -45,4 +45,4 @@ def serve() -> None:
 
 
 if __name__ == "__main__":
-    serve()
+    serve(sys.argv[1:])

@@ -188,7 +188,7 @@ def test_a_file_in_the_way_of_the_last_run_is_said_and_survives(tmp_path: Path) 
     first, second = done.err.splitlines()
     assert first.startswith("whygrad: ")
     assert "not written" in first
-    assert second == "whygrad: the script never imported torch; there was nothing to watch."
+    assert second == "whygrad: the script imported neither torch nor tensorflow; there was nothing to watch."
     assert (tmp_path / ".whygrad").read_text() == "mine\n"
     assert stored(tmp_path, "out.json")["script_exit_code"] == 0
 
@@ -214,7 +214,7 @@ def without_torch(tmp_path: Path) -> dict[str, str]:
         find = PathFinder.find_spec
 
         def blind(cls, fullname, path=None, target=None):
-            return None if fullname == "torch" else find(fullname, path, target)
+            return None if fullname in ("torch", "tensorflow") else find(fullname, path, target)
 
         PathFinder.find_spec = classmethod(blind)
         """
@@ -225,7 +225,7 @@ def test_a_missing_torch_is_one_sentence(tmp_path: Path, without_torch: dict[str
     write(tmp_path, "train.py", BROKEN)
     done = whygrad(tmp_path, "run", "train.py", env=without_torch)
     assert (done.status, done.out) == (2, "")
-    assert "torch is not installed" in one_line(done.err)
+    assert "neither torch nor tensorflow is installed" in one_line(done.err)
 
 
 def test_a_missing_torch_does_not_replace_the_last_run(tmp_path: Path, without_torch: dict[str, str]) -> None:

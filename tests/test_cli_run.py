@@ -28,7 +28,7 @@ from cli_running import (
     write,
 )
 
-NO_TORCH = "whygrad: the script never imported torch; there was nothing to watch."
+NO_TORCH = "whygrad: the script imported neither torch nor tensorflow; there was nothing to watch."
 
 
 def same_as_python(folder: Path, *arguments: str, stdin: str = "") -> Ended:
@@ -457,7 +457,7 @@ def test_asking_whether_torch_exists_does_not_blind_whygrad(tmp_path: Path) -> N
     question = "import importlib.util\nassert importlib.util.find_spec('torch') is not None\n"
     write(tmp_path, "train.py", question + BROKEN)
     done = whygrad(tmp_path, "run", "train.py")
-    assert "never imported torch" not in done.err
+    assert "imported neither torch nor tensorflow" not in done.err
     assert codes(stored(tmp_path)) == ["WG101"]
     assert done.status == 1
 

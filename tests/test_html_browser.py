@@ -11,7 +11,7 @@ import pytest
 from browser import Browser, Tab, chromium
 from cli_running import stored
 from html_reports import attacking, large
-from test_scripts import Nursery
+from script_cases import Nursery
 from whygrad.report.html.page import page
 from whygrad.report.json import load
 
@@ -29,7 +29,7 @@ SECTIONS = ["causes", "matrix", "path", "flow", "rounds", "parameters", "source"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Real runs, a page each; one of a thousand parameters, and one in which every text attacks."""
     made = tmp_path_factory.mktemp("pages")
-    nursery = Nursery()
+    nursery = Nursery("torch.distributions")
     for name, script in SCRIPTS.items():
         (made / name).mkdir()
         nursery.run(made / name, str(ROOT / script))

@@ -11,8 +11,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from whygrad.capture.budget import EARLY, LEAST_GAP, Budget, Turn
 from whygrad.capture.torch import statistics
-from whygrad.capture.torch.budget import EARLY, LEAST_GAP, Budget, Turn
 from whygrad.capture.torch.statistics import BINNED, measure_here, values
 from whygrad.telemetry.histogram import Histogram
 from whygrad.telemetry.record import Gradient

@@ -16,17 +16,20 @@ from typing import TYPE_CHECKING, Any
 from whygrad.about import __version__
 
 if TYPE_CHECKING:
-    from whygrad.asking import explain
+    from whygrad.asking import explain, gradient_table
     from whygrad.report.model import Report, UnhealthyError
     from whygrad.session import Session, watch
 
-__all__ = ["Report", "Session", "UnhealthyError", "__version__", "explain", "start", "stop", "watch"]
+__all__ = [
+    "Report", "Session", "UnhealthyError", "__version__", "explain", "gradient_table", "start", "stop", "watch",
+]  # fmt: skip
 
 _HOMES = {
     "Report": "whygrad.report.model",
     "Session": "whygrad.session",
     "UnhealthyError": "whygrad.report.model",
     "explain": "whygrad.asking",
+    "gradient_table": "whygrad.asking",
     "watch": "whygrad.session",
 }
 

@@ -20,6 +20,8 @@ class Explanation:
     missing: dict[str, str]
     """Parameter to reason."""
     has_graph: bool
+    certain: bool = True
+    """False where the tape only tells whom it watches, not whom the loss leads to."""
 
     def __bool__(self) -> bool:
         return self.has_graph and not self.missing
@@ -28,6 +30,8 @@ class Explanation:
         total = len(self.reached) + len(self.missing)
         if not self.has_graph:
             head = f"the loss has no graph: gradient reaches 0 of {total} parameters"
+        elif not self.certain:
+            head = f"gradient reaches at most {len(self.reached)} of {total} parameters (whygrad.watch() tells more)"
         else:
             head = f"gradient reaches {len(self.reached)} of {total} parameters"
         return "\n".join([head, *(f"  {name}: {reason}" for name, reason in self.missing.items())])
@@ -35,12 +39,46 @@ class Explanation:
     __repr__ = __str__
 
 
-def explain(loss: torch.Tensor, target: torch.nn.Module | Iterable[torch.Tensor]) -> Explanation:
-    """Ask of one loss which of these parameters it trains, before or after backward.
+def explain(*question: Any) -> Explanation:
+    """`explain(loss, module)`, in TensorFlow `explain(tape, loss, variables)`: which parameters does this loss train?
 
-    Inside `whygrad.watch()` the answer names the line that cut a path; elsewhere only autograd's
-    own graph can be read, which has no lines.
+    Inside `whygrad.watch()` the answer names the line that cut a path; elsewhere only autograd's own graph, or what
+    the tape watches, can be read, which has no lines. The tape is not used up.
     """
+    if len(question) == 3:
+        return _of_tape(*question)
+    if len(question) != 2:
+        raise ValueError("explain() takes a loss and a module, or a tape, a loss and variables")
+    return _of_loss(*question)
+
+
+def _of_tape(tape: Any, loss: Any, variables: Any) -> Explanation:
+    if not hasattr(tape, "watched_variables"):
+        raise ValueError(f"with three arguments explain() takes a tf.GradientTape first, not {type(tape).__name__}")
+    from whygrad.capture.tensorflow import asking
+
+    session = active()
+    capture = session.captures.get("tensorflow") if session is not None else None
+    return Explanation(*asking.ask(capture, tape, loss, asking.named(variables)))
+
+
+def gradient_table(gradients: Iterable[Any], variables: Any) -> str:
+    """TensorFlow gradients of one step as a table: what arrived where, and what did not.
+
+    `variables` are those the tape was asked about, as a list or as the model they belong to.
+    """
+    from whygrad.capture.tensorflow import asking
+
+    lines = [("variable", "shape", "norm", "largest", "zeros")]
+    for name, shape, found in asking.rows(gradients, variables):
+        numbers = (f"{found.norm:.3g}", f"{found.largest:.3g}", f"{found.zeros:.0%}") if found else ("None", "", "")
+        lines.append((name, "x".join(str(n) for n in shape) or "()", *numbers))
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    padded = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
+    return "\n".join(line.rstrip() for line in padded)
+
+
+def _of_loss(loss: torch.Tensor, target: torch.nn.Module | Iterable[torch.Tensor]) -> Explanation:
     named = _named(target)
     leaves = _leaves(loss)
     leaves.add(id(loss))
@@ -77,11 +115,11 @@ def _leaves(loss: torch.Tensor) -> set[int]:
 def _lines(loss: torch.Tensor, lost: dict[str, torch.Tensor]) -> dict[str, str] | None:
     """What the watching knows about the missing ones; None where it did not see the loss being made."""
     session = active()
-    if session is None or session.capture is None:
+    if session is None or "torch" not in session.captures:
         return None
     from whygrad.capture.torch.asking import ask
 
-    return ask(session.capture, loss, lost)
+    return ask(session.captures["torch"], loss, lost)
 
 
 def _reason(name: str, tensor: torch.Tensor, lines: dict[str, str] | None) -> str:

@@ -111,6 +111,8 @@ def evidence(trace: Trace, cut: Cut) -> dict[str, object]:
         "updates": trace.updates,
         "inferred": cut.inferred,
     }
+    if cut.op.region is not None:
+        out["region"] = cut.op.region.how
     if cut.term is not None:
         out["term"] = expressions.text(cut.term.site)
     if trace.raised is not None and trace.raised.code == "WG601":

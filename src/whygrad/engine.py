@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whygrad import suppression, thresholds
+from whygrad import dialect, suppression, thresholds
 from whygrad.config import Config
 from whygrad.finding import SEVERITIES, Finding
 from whygrad.rule import rules
@@ -20,6 +20,7 @@ def diagnose(trace: Trace, config: Config = Config()) -> list[Finding]:
         except Exception as error:  # One broken rule must not take the others' answers away.
             trace.limits.append(f"rule {rule.code} failed ({type(error).__name__}: {error})")
     for finding in findings:
+        dialect.translated(finding, trace.framework)
         finding.suppressed = finding.code in config.ignore
     findings += suppression.apply(findings, trace.files, rules())
     findings += [suppression.unknown_code(code, Site(config.file, 1), "`ignore`") for code in config.unknown]

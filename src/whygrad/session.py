@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import platform
 import sys
@@ -13,8 +14,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from whygrad import config as configuration
-from whygrad import engine
+from whygrad import dialect, engine
 from whygrad.about import __version__
+from whygrad.capture.options import Options
 from whygrad.report.build import build
 from whygrad.report.model import Report
 from whygrad.report.places import renamed
@@ -25,15 +27,18 @@ from whygrad.telemetry.summary import Summary
 from whygrad.trace import Trace
 
 if TYPE_CHECKING:
-    from whygrad.capture.torch import Capture
     from whygrad.telemetry.record import Record
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
+FRAMEWORKS = ("torch", "tensorflow")
+"""What can be watched; each is imported by the script, never by us on its behalf."""
+
+
 class TorchMissingError(ImportError):
-    """There is nothing to watch without torch."""
+    """There is nothing to watch without torch or TensorFlow."""
 
 
 class Session:
@@ -42,7 +47,8 @@ class Session:
     def __init__(self, config: configuration.Config | None = None, destinations: Destinations | None = None) -> None:
         self.config = config or configuration.Config()
         self.destinations = destinations or asked(self.config)
-        self.capture: Capture | None = None
+        self.captures: dict[str, Any] = {}
+        """By framework: the script may import both, and trains with one."""
         self._summary = Summary()
         self._outlets = Outlets([])
         self._report: Report | None = None
@@ -50,26 +56,45 @@ class Session:
 
     def start(self) -> Session:
         """Begin to watch this process. Child processes are left alone."""
-        try:
-            from whygrad.capture.torch import Capture, Options
-        except ModuleNotFoundError as error:
-            raise TorchMissingError(f"whygrad needs torch in this environment ({error})") from error
-        if self.capture is not None:
+        if self.captures:
             raise RuntimeError("this watch has been started already; make a new one with whygrad.watch()")
-        global _active
         if _active is not None:
             raise RuntimeError("whygrad is already watching; stop it first")
+        for framework in [name for name in FRAMEWORKS if name in sys.modules] or FRAMEWORKS[:1]:
+            self.join(framework)
+        return self
+
+    @property
+    def capture(self) -> Any:
+        """The capture of the framework that came first; None before any did."""
+        return next(iter(self.captures.values()), None)
+
+    def join(self, framework: str) -> None:
+        """Watch this framework from now on; the first one begins the watching."""
+        try:
+            package = importlib.import_module(f"whygrad.capture.{framework}")
+        except ModuleNotFoundError as error:
+            raise TorchMissingError(f"whygrad needs torch in this environment ({error})") from error
+        if not self.captures:
+            self._begin()
+        share = self.config.budget / 100.0
+        options = Options(
+            self.config.updates, self.config.trace, share, self._sampled, self.destinations.asked, self._clock
+        )
+        self.captures[framework] = capture = package.Capture(options)
+        capture.start()
+
+    def _begin(self) -> None:
+        global _active
         self.destinations.check()
         _active = self
         self._outlets = self.destinations.open(self._summary)
-        share = self.config.budget / 100.0
-        options = Options(self.config.updates, self.config.trace, share, self._sampled, self._clock)
-        self.capture = capture = Capture(options)
         if self.destinations.page is not None:
-            self.destinations.page.follow(self._summary, lambda: capture.traced_updates, self._so_far)
-        self.capture.start()
+            self.destinations.page.follow(self._summary, self._traced, self._so_far)
         self._begun = time.perf_counter()
-        return self
+
+    def _traced(self) -> int:
+        return sum(capture.traced_updates for capture in self.captures.values())
 
     def _clock(self) -> float:
         """Stands still while the live page is served: that has an allowance of its own."""
@@ -78,9 +103,8 @@ class Session:
 
     def _so_far(self) -> Report:
         """What can be said before the end."""
-        assert self.capture is not None
-        trace = self.capture.snapshot()
-        report = self._described(build(trace, engine.diagnose(trace, self.config)))
+        trace = _busiest([capture.snapshot() for capture in self.captures.values()])
+        report = self._described(build(trace, engine.diagnose(trace, self.config)), trace.framework)
         report.verdict = _verdict(trace, watching=True)
         return report
 
@@ -98,31 +122,32 @@ class Session:
         return self._report
 
     def _finish(self, escaped: BaseException | None) -> Report:
-        trace = self.capture.stop(escaped) if self.capture is not None else Trace()
+        trace = _busiest([capture.stop(escaped) for capture in self.captures.values()])
         try:
             report = build(trace, engine.diagnose(trace, self.config))
         except Exception as error:  # A report that cannot be made must not take the script's result along.
             report = Report(limits=[*trace.limits, f"the report could not be made ({type(error).__name__}: {error})"])
-        self._described(report)
-        report.verdict = _verdict(trace, self.capture is not None)
+        self._described(report, trace.framework)
+        report.verdict = _verdict(trace, bool(self.captures))
         report.telemetry = self._telemetry()
         return report
 
-    def _described(self, report: Report) -> Report:
+    def _described(self, report: Report, framework: str) -> Report:
         """With what ran, and for how long."""
         renamed(report, cells.title)
         report.whygrad = __version__
-        torch = sys.modules.get("torch")
-        report.framework = f"torch {torch.__version__}" if torch is not None else ""
+        module = sys.modules.get(framework)
+        report.framework = f"{framework} {module.__version__}" if module is not None else ""
         report.python = platform.python_version()
         report.seconds = time.perf_counter() - self._begun if self._begun is not None else 0.0
         return report
 
     def _telemetry(self) -> Summary | None:
         self._outlets.close()
-        if self.capture is not None:
-            budget = self.capture.sampling.budget
-            self._summary.cost, self._summary.seconds = budget.spent, budget.elapsed
+        budgets = [capture.sampling.budget for capture in self.captures.values()]
+        if budgets:
+            self._summary.cost = sum(budget.spent for budget in budgets)
+            self._summary.seconds = max(budget.elapsed for budget in budgets)
         return self._summary if self._summary.samples else None
 
     @property
@@ -165,8 +190,8 @@ _active: Session | None = None
 def _forked() -> None:
     """A child process is not watched, and may watch itself."""
     global _active
-    if _active is not None and _active.capture is not None:
-        _active.capture.detach()
+    for capture in _active.captures.values() if _active is not None else ():
+        capture.detach()
     _active = None
 
 
@@ -188,14 +213,20 @@ def annotate(error: BaseException | None, report: Report) -> None:
             return
 
 
+def _busiest(traces: list[Trace]) -> Trace:
+    """The trace of the framework that trains; the other one was only imported."""
+    return max(traces, key=lambda trace: (trace.updates, trace.backward_calls), default=Trace())
+
+
 def _verdict(trace: Trace, watching: bool) -> str:
     if not watching:
-        return "the script never imported torch; there was nothing to watch."
+        return "the script imported neither torch nor tensorflow; there was nothing to watch."
+    written = dialect.DIFFERENTIATING[trace.framework]
     if not trace.backward_calls and not trace.updates:
-        return "no backward() and no optimizer step was seen; there is no training to explain."
+        return f"no {written}() and no optimizer step was seen; there is no training to explain."
     if not trace.updates and trace.raised is None:
         calls = trace.backward_calls
-        return f"nothing missing in {calls} backward call{'s' if calls > 1 else ''}; no optimizer step was seen."
+        return f"nothing missing in {calls} {written} call{'s' if calls > 1 else ''}; no optimizer step was seen."
     return ""
 
 

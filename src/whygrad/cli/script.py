@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import importlib.machinery
 import importlib.util
 import io
@@ -16,11 +17,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from whygrad.capture.arrival import when_imported
 from whygrad.cli import tracebacks, warned
-from whygrad.cli.arrival import when_torch_arrives
 from whygrad.config import Config
 from whygrad.report.model import Report
-from whygrad.session import Session, annotate
+from whygrad.session import FRAMEWORKS, Session, annotate
 from whygrad.sinks.opening import Destinations
 from whygrad.source import files
 
@@ -74,12 +75,13 @@ def execute(
     script: Script, config: Config, destinations: Destinations | None = None, *, full_traceback: bool = False
 ) -> Outcome:
     """Run the script to its end, however it ends, and report what was seen."""
-    if importlib.util.find_spec("torch") is None:
-        raise ScriptError("torch is not installed in this environment, so there is nothing to watch")
+    if all(importlib.util.find_spec(framework) is None for framework in FRAMEWORKS):
+        raise ScriptError("neither torch nor tensorflow is installed in this environment: there is nothing to watch")
     warned.relocate()
     session, parent = Session(config, destinations), os.getpid()
-    arrival = when_torch_arrives(session.start)
-    os.register_at_fork(after_in_child=arrival.withdraw)
+    arrivals = [when_imported(name, functools.partial(session.join, name)) for name in FRAMEWORKS]
+    for arrival in arrivals:
+        os.register_at_fork(after_in_child=arrival.withdraw)
     status, compiled = 0, False
     escaped: BaseException | None = None
     try:
@@ -92,7 +94,8 @@ def execute(
         escaped, status = error, 130
     except BaseException as error:
         escaped, status = error, 1
-    arrival.withdraw()
+    for arrival in arrivals:
+        arrival.withdraw()
     if not isinstance(escaped, KeyboardInterrupt):
         _join_threads()
     _flush()

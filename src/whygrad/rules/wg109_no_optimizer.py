@@ -49,6 +49,8 @@ NAME = "no-optimizer"
 def check(trace: Trace) -> Iterator[Finding]:
     yield from _idle(trace)
     for found in unheld(trace):
+        if not found.optimizer.parameters:
+            continue  # It was given nothing at all, which is another matter.
         who = wording.whom(trace, found.parameters)
         count = len(found.parameters)
         made = trace.parameter(min(found.parameters)).created

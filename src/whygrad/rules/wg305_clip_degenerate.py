@@ -46,6 +46,7 @@ CODE = "WG305"
 NAME = "clip-degenerate"
 OFTEN = 2
 SMALLEST_SCALE = 1e-3
+TOGETHER = 1.01
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -57,6 +58,26 @@ def check(trace: Trace) -> Iterator[Finding]:
         scales = [_scale(clip) for clip in clips]
         if len(clips) >= OFTEN and all(not scale >= SMALLEST_SCALE for scale in scales):
             yield _finding(trace, clips, max(scales))
+        else:
+            yield from _one_by_one(trace, clips[-1])
+
+
+def _one_by_one(trace: Trace, clip: Clip) -> Iterator[Finding]:
+    """A limit for every variable by itself is none for all of them together."""
+    if clip.how != "each" or clip.after is None or clip.after <= clip.limit * TOGETHER:
+        return
+    count = len(clip.present)
+    yield Finding(
+        CODE,
+        NAME,
+        "note",
+        f"the limit of {clip.limit:g} holds for each of {count} variables of {wording.whom(trace, clip.present)} by "
+        f"itself; together they had a norm of {clip.after:.3g} after clipping (before: {clip.size:.3g})",
+        clip.site,
+        fix="limit them together if that is what you mean: global_clipnorm, tf.clip_by_global_norm",
+        parameters=trace.names(clip.present),
+        evidence={"limit": clip.limit, "after": clip.after, "before": clip.size, "variables": count},
+    )
 
 
 def _scale(clip: Clip) -> float:

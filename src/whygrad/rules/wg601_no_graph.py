@@ -31,17 +31,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whygrad import explaining
-from whygrad.finding import Finding
-from whygrad.trace import Trace
-from whygrad.trace.cuts import cuts
+from whygrad.finding import Finding, Label
+from whygrad.source import expressions
+from whygrad.trace import Optimizer, Raised, Trace
+from whygrad.trace.cuts import Cut, cuts
 
 CODE = "WG601"
 NAME = "no-graph"
 
 
 def check(trace: Trace) -> Iterator[Finding]:
-    for error in explaining.raised(trace, CODE):
-        if error.region is not None or any(cut.backward.id == error.backward for cut in cuts(trace)):
+    idle = [optimizer for optimizer in trace.optimizers if not optimizer.parameters]
+    yield from (_nothing_given(trace, optimizer) for optimizer in idle)
+    for error in explaining.raised(trace, CODE) if not idle else ():
+        if error.region is not None or any(_causes(cut, error) for cut in cuts(trace)):
             continue  # The cut is the cause, and says so.
         found = explaining.finding(
             CODE,
@@ -54,3 +57,27 @@ def check(trace: Trace) -> Iterator[Finding]:
         )
         found.not_a_fix = "loss.requires_grad_(): backward then runs and trains nothing"
         yield found
+
+
+def _causes(cut: Cut, error: Raised) -> bool:
+    return cut.backward.id == error.backward or bool(cut.parameters & error.parameters)
+
+
+def _nothing_given(trace: Trace, optimizer: Optimizer) -> Finding:
+    """A model that builds itself with its first input was asked for its variables before that."""
+    listed = expressions.listed_variables(optimizer.site) if optimizer.site is not None else None
+    raised = trace.raised if trace.raised is not None and trace.raised.code == CODE else None
+    seen = f"{raised.type}: {raised.message}" if raised is not None else f"{optimizer.steps} steps that moved nothing"
+    return Finding(
+        CODE,
+        NAME,
+        "error",
+        f"{optimizer.name} is given no variables at all, so nothing can train",
+        listed or optimizer.site,
+        "an empty list when this ran",
+        [Label(optimizer.site, "given to the optimizer here")] if optimizer.site is not None and listed else [],
+        "a model that was never called or built has no variables yet: it gets them with its first input.",
+        seen,
+        "build the model first (model.build(input_shape), or call it once), then list its variables",
+        evidence={"variables": "none", **({"raised": raised.message} if raised is not None else {})},
+    )

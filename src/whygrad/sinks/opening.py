@@ -28,6 +28,11 @@ class Destinations:
     script: str = ""
     page: LivePage | None = None
 
+    @property
+    def asked(self) -> bool:
+        """Whether telemetry is to go anywhere but into the report."""
+        return self.tensorboard is not None or self.wandb or self.log is not None or self.page is not None
+
     def check(self) -> None:
         """Raise unless everything that was asked for can be written."""
         if self.tensorboard is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import weakref
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,7 @@ PATIENCE = 32
 
 class TensorBoard:
     def __init__(self, folder: Path) -> None:
-        from torch.utils.tensorboard import SummaryWriter
-
+        SummaryWriter = _writer()
         self.title = f"--tensorboard {folder}"
         self._folder = folder
         self._class: Any = SummaryWriter
@@ -85,6 +85,17 @@ class TensorBoard:
             for kind, gradient in (("raw", parameter.raw), ("clipped", parameter.clipped)):
                 if gradient is not None and gradient.histogram.total:
                     _histogram(writer, f"{kind}/{parameter.name}", gradient, step)
+
+
+def _writer() -> Any:
+    """torch's writer where the script has torch: it may be the script's own. Else one that needs no framework."""
+    if "torch" in sys.modules:
+        from torch.utils.tensorboard import SummaryWriter
+
+        return SummaryWriter
+    from whygrad.sinks.events import EventWriter
+
+    return EventWriter
 
 
 def _histogram(writer: Any, tag: str, gradient: Gradient, step: int) -> None:

@@ -108,6 +108,30 @@ def operand(site: Site, index: int) -> str:
     return ""
 
 
+def first_argument(site: Site | None) -> str:
+    """What a call is given first, as written; nothing where that is no name."""
+    node = at(site) if site is not None else None
+    if not isinstance(node, ast.Call) or not node.args:
+        return ""
+    found = ast.unparse(node.args[0])
+    return found if len(found) <= LONGEST_TEXT else ""
+
+
+def listed_variables(site: Site) -> Site | None:
+    """The assignment, in this file, of a name that the call mentions to `….trainable_variables` or its like."""
+    node, module = at(site), files.tree(site.file)
+    if node is None or module is None:
+        return None
+    names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    for found in ast.walk(module):
+        if not isinstance(found, ast.Assign) or not isinstance(found.value, ast.Attribute):
+            continue
+        mentioned = names & {target.id for target in found.targets if isinstance(target, ast.Name)}
+        if mentioned and "variables" in found.value.attr:
+            return Site(*span(site.file, found.value))
+    return None
+
+
 def replaces_itself(site: Site) -> bool:
     """`x = f(x, …)`: the statement only swaps a variable for a copy of itself."""
     node, call = statement(site), at(site)

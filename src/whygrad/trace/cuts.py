@@ -62,6 +62,8 @@ def _lost_to_error(trace: Trace) -> frozenset[int]:
     raised = trace.raised
     if raised is None or raised.code != "WG601" or raised.backward is None:
         return frozenset()
+    if raised.parameters:
+        return raised.parameters
     failed = next((b for b in trace.rooted if b.id == raised.backward), None)
     if failed is None or failed.root is None:
         return frozenset()

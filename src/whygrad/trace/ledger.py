@@ -153,11 +153,13 @@ class Clip:
     limit: float
     order: int = 0
     how: str = "norm"
-    """`norm`, `value` or, written by the user, `hand`."""
+    """`norm`, `value`, `each` (the norm of every one by itself) or, written by the user, `hand`."""
     present: frozenset[int] = frozenset()
     """Those that had a gradient to clip."""
     size: float | None = None
     """Norm (or, for `value`, largest entry) of the gradients before."""
+    after: float | None = None
+    """The norm of all of them after it, where it limits each one by itself."""
     scaled: bool = False
     """A gradient scaler had multiplied the loss and nobody had divided yet."""
     operation: str = ""

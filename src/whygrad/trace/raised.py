@@ -25,5 +25,7 @@ class Raised:
     detail: dict[str, str] = field(default_factory=dict)
     region: Region | None = None
     """Gradient recording was off when it was raised, switched off by this."""
+    parameters: frozenset[int] = frozenset()
+    """Those that were to get a gradient, where the error concerns these alone."""
     backward: int | None = None
     """The backward that failed, if it was one."""

@@ -68,6 +68,8 @@ class Trace:
     """Functions of the user, by file and name, in which some operation ran."""
     results: dict[Site, str] = field(default_factory=dict)
     """Calls for a new tensor (`detach`, `lerp`, …) that leave their operands alone, by where the user makes them."""
+    framework: str = "torch"
+    """Which one ran; fixes are worded for it."""
     failure: Failure | None = None
     singles: dict[Site, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
     """Choices along a dimension of size one: how many, and from what shape."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import torch
 
+from whygrad.capture.saying import said
 from whygrad.capture.torch.assembly import parameters_of
 from whygrad.capture.torch.capture import Capture
-from whygrad.source import cells, expressions
 from whygrad.trace import Backward, Trace
-from whygrad.trace.cuts import Cut, cut_between
+from whygrad.trace.cuts import cut_between
 
 Tensor = torch.Tensor
 
@@ -27,9 +27,3 @@ def ask(capture: Capture, loss: Tensor, lost: dict[str, Tensor]) -> dict[str, st
     finally:
         capture.mode.pause.depth -= 1
     return {numbers[n]: said(cut) for cut in found_cuts for n in cut.parameters if n in numbers}
-
-
-def said(cut: Cut) -> str:
-    """One line for a debugger."""
-    place = f"{cells.title(cut.site.file)}:{cut.site.line}" if cut.site is not None else "an unknown line"
-    return f"cut at {place} by {expressions.text(cut.site) or cut.op.name} ({cut.kind})"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from whygrad.capture.torch import frames, sharing
+from whygrad.capture import frames
+from whygrad.capture.torch import sharing
 from whygrad.capture.torch.extraction import Extraction
 from whygrad.capture.torch.shadow import Node
 from whygrad.source import expressions

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
-import time
-from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from whygrad.capture.budget import Budget
+from whygrad.capture.clock import Clock
+from whygrad.capture.guard import Guard
+from whygrad.capture.options import Options
+from whygrad.capture.patches import Patches
 from whygrad.capture.torch import raising, threads, transforms
 from whygrad.capture.torch.assembly import assemble, broken
 from whygrad.capture.torch.backwards import Backwards
-from whygrad.capture.torch.budget import SHARE, Budget
-from whygrad.capture.torch.clock import Clock
 from whygrad.capture.torch.differentiating import Count, Differentiating
 from whygrad.capture.torch.entrances import Entrances
 from whygrad.capture.torch.extraction import Extraction
 from whygrad.capture.torch.failing import Failing
 from whygrad.capture.torch.gradients import Gradients
-from whygrad.capture.torch.guard import Guard
 from whygrad.capture.torch.keeping import Keeping
 from whygrad.capture.torch.mode import ShadowMode
 from whygrad.capture.torch.naming import Naming
 from whygrad.capture.torch.parameters import Parameters
-from whygrad.capture.torch.patches import Patches
 from whygrad.capture.torch.protocol import Protocol
 from whygrad.capture.torch.recording import Recorder
 from whygrad.capture.torch.regions import Regions
@@ -37,19 +35,7 @@ from whygrad.capture.torch.switching import Switching
 from whygrad.capture.torch.touching import Touching
 from whygrad.capture.torch.weights import Weights
 from whygrad.capture.torch.window import Window
-from whygrad.telemetry.record import Record
 from whygrad.trace import Graph, Trace
-
-
-@dataclass(frozen=True)
-class Options:
-    updates: int = 5
-    trace: str = "auto"
-    budget: float = SHARE
-    """Share of the time that telemetry may take; 0 is none, 1 samples every update."""
-    emit: Callable[[Record], None] = lambda _: None
-    clock: Callable[[], float] = time.perf_counter
-    """What the budget is measured by."""
 
 
 class Capture:

@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
+from whygrad.capture.guard import Guard
+from whygrad.capture.patches import Patches
 from whygrad.capture.torch.failing import finite
-from whygrad.capture.torch.guard import Guard
-from whygrad.capture.torch.patches import Patches
 
 Tensor = torch.Tensor
 _TENSOR_BACKWARD = torch.Tensor.backward.__code__

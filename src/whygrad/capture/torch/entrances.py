@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
-from whygrad.capture.torch import frames
-from whygrad.capture.torch.guard import Guard
+from whygrad.capture import frames
+from whygrad.capture.guard import Guard
+from whygrad.capture.patches import Patches
 from whygrad.capture.torch.parameters import shape
-from whygrad.capture.torch.patches import Patches
 from whygrad.capture.torch.recording import Recorder
 from whygrad.capture.torch.shadow import Node
 from whygrad.capture.torch.vocabulary import LAYERS

@@ -6,7 +6,7 @@ from collections import deque
 
 import torch
 
-from whygrad.capture.torch import frames
+from whygrad.capture import frames
 from whygrad.capture.torch.parameters import Parameters
 from whygrad.capture.torch.shadow import Node, Shadow, telling
 from whygrad.capture.torch.vocabulary import LAYERS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from whygrad.capture.torch import frames
+from whygrad.capture import frames
 from whygrad.trace import Backward, Op
 from whygrad.trace.anatomy import behind_shaping
 from whygrad.trace.ledger import Failure

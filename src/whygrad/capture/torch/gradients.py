@@ -9,11 +9,11 @@ from typing import Any
 
 import torch
 
-from whygrad.capture.torch import frames
-from whygrad.capture.torch.clock import Clock, remember
-from whygrad.capture.torch.guard import Guard
+from whygrad.capture import frames
+from whygrad.capture.clock import Clock, remember
+from whygrad.capture.guard import Guard
+from whygrad.capture.patches import Patches
 from whygrad.capture.torch.parameters import Known, Parameters, storage
-from whygrad.capture.torch.patches import Patches
 from whygrad.capture.torch.shadow import Node, Shadow
 from whygrad.trace import Clear, Clip, Kind, Site
 

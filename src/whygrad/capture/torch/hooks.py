@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from whygrad.capture.torch import frames
-from whygrad.capture.torch.guard import Guard
+from whygrad.capture import frames
+from whygrad.capture.guard import Guard
 from whygrad.capture.torch.shadow import Node
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from whygrad.capture.torch import frames
+from whygrad.capture import frames
 from whygrad.capture.torch.shadow import Node, Shadow
 from whygrad.trace import Kept
 

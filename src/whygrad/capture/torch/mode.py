@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from whygrad.capture.guard import Guard
 from whygrad.capture.torch import hooks
-from whygrad.capture.torch.guard import Guard
 from whygrad.capture.torch.recording import Recorder
 from whygrad.capture.torch.vocabulary import Role, role
 

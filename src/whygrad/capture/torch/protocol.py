@@ -12,11 +12,11 @@ from typing import Any
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from whygrad.capture.torch import frames
-from whygrad.capture.torch.clock import Clock, remember
-from whygrad.capture.torch.guard import Guard
+from whygrad.capture import frames
+from whygrad.capture.clock import Clock, remember
+from whygrad.capture.guard import Guard
+from whygrad.capture.patches import Patches
 from whygrad.capture.torch.parameters import Known, Parameters
-from whygrad.capture.torch.patches import Patches
 from whygrad.trace import Backward, Copy, Site, Step
 
 Tensor = torch.Tensor

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from whygrad.capture.torch import frames
+from whygrad.capture import frames
 from whygrad.capture.torch.parameters import Parameters
 from whygrad.capture.torch.protocol import Held, Protocol
 from whygrad.capture.torch.regions import OpenRegion

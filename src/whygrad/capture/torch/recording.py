@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 
-from whygrad.capture.torch import crossings, frames, measuring
+from whygrad.capture import frames
+from whygrad.capture.torch import crossings, measuring
 from whygrad.capture.torch.parameters import Parameters, shape
 from whygrad.capture.torch.picking import alone
 from whygrad.capture.torch.regions import Regions

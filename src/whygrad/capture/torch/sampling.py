@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from whygrad.capture.torch import frames
-from whygrad.capture.torch.budget import EVERY, Budget, Turn
+from whygrad.capture import frames
+from whygrad.capture.budget import EVERY, Budget, Turn
 from whygrad.capture.torch.draft import Draft, written
 from whygrad.capture.torch.measurement import Marks, Measurement
 from whygrad.capture.torch.moving import Moving

@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
-from whygrad.capture.torch import frames
-from whygrad.capture.torch.guard import Guard
-from whygrad.capture.torch.patches import Patches
+from whygrad.capture import frames
+from whygrad.capture.guard import Guard
+from whygrad.capture.patches import Patches
 from whygrad.trace import Scaler, Site
 
 Tensor = torch.Tensor

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from whygrad.capture.torch.frames import Place
+from whygrad.capture.frames import Place
 from whygrad.capture.torch.regions import OpenRegion
 from whygrad.trace import Kind
 from whygrad.trace.facts import Facts

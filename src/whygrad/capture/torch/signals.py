@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from whygrad.capture.torch import frames
+from whygrad.capture import frames
 
 Tensor = torch.Tensor
 NAMES = {

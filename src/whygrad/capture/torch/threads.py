@@ -9,8 +9,8 @@ import torch
 import torch.overrides
 from torch.overrides import TorchFunctionMode
 
-from whygrad.capture.torch.guard import Guard
-from whygrad.capture.torch.patches import Patches
+from whygrad.capture.guard import Guard
+from whygrad.capture.patches import Patches
 
 
 def patch(patches: Patches, mode: TorchFunctionMode, guard: Guard) -> None:

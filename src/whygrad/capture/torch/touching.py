@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from whygrad.capture.torch import frames
+from whygrad.capture import frames
 from whygrad.capture.torch.entrances import sources
 from whygrad.capture.torch.naming import enclosing_modules
 from whygrad.capture.torch.shadow import Node

@@ -11,9 +11,9 @@ import torch
 import torch._functorch.apis as functorch
 from torch.utils._pytree import tree_leaves
 
-from whygrad.capture.torch.guard import Guard
+from whygrad.capture.guard import Guard
+from whygrad.capture.patches import Patches
 from whygrad.capture.torch.parameters import shape
-from whygrad.capture.torch.patches import Patches
 from whygrad.capture.torch.recording import Recorder
 from whygrad.trace import Kind
 

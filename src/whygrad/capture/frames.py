@@ -9,20 +9,27 @@ import sysconfig
 from dataclasses import replace
 from types import CodeType, FrameType
 
-import torch
-
 from whygrad.about import HOME
 from whygrad.source import positions
 from whygrad.trace import Site
 
-STDLIB, USER, LIBRARY, TORCH, OWN = 4, 3, 2, 1, 0
+STDLIB, USER, LIBRARY, FRAMEWORK, OWN = 4, 3, 2, 1, 0
+GENERATED = "__autograph_generated_file"
+"""How the files begin that TensorFlow writes functions of the user's into; who maps them back reads them first."""
 
-_TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+_homes: tuple[str, ...] = ()
 _STDLIB = tuple(os.path.abspath(sysconfig.get_paths()[k]) + os.sep for k in ("stdlib", "platstdlib"))
 _kinds: dict[str, int] = {}
 
 Place = tuple[CodeType, int]
 """An instruction; `whygrad.source.positions` turns it into an expression when somebody asks."""
+
+
+def framework(*files: str | None) -> None:
+    """The folders of these modules belong to the framework that is watched: nobody is sent there."""
+    global _homes
+    _homes += tuple(os.path.dirname(os.path.abspath(file)) + os.sep for file in files if file is not None)
+    _kinds.clear()
 
 
 def kind_of(file: str) -> int:
@@ -35,12 +42,12 @@ def kind_of(file: str) -> int:
 
 def _classify(file: str) -> int:
     if file.startswith("<") and not file.startswith(("<string>", "<ipython", "<stdin>")):
-        return TORCH if "torch" in file or "eval" in file else STDLIB
+        return FRAMEWORK if "torch" in file or "eval" in file else STDLIB
     path = os.path.abspath(file)
     if path.startswith(HOME):
         return USER if os.path.dirname(path) == os.path.join(HOME, "agents") else OWN  # Agents are watched, too.
-    if path.startswith(_TORCH):
-        return TORCH
+    if path.startswith(_homes) or os.path.basename(path).startswith(GENERATED):
+        return FRAMEWORK
     parts = path.split(os.sep)
     if "site-packages" in parts or "dist-packages" in parts:
         return LIBRARY

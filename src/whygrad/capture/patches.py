@@ -1,4 +1,4 @@
-"""Replaced attributes of torch, and the way back."""
+"""Replaced attributes of a framework, and the way back."""
 
 from __future__ import annotations
 

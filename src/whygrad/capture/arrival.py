@@ -1,6 +1,6 @@
-"""Starts the watching the moment the script imports torch, and not before.
+"""Says when the script imports a module, and not before.
 
-A script may set CUDA_VISIBLE_DEVICES or OMP_NUM_THREADS first; importing torch ahead of it would
+A script may set CUDA_VISIBLE_DEVICES or OMP_NUM_THREADS first; importing a framework ahead of it would
 make those lines do nothing.
 """
 
@@ -16,18 +16,19 @@ from typing import Any
 
 
 class Arrival(MetaPathFinder):
-    """Sees the first import of torch and nothing else."""
+    """Sees the first import of one module and nothing else."""
 
-    def __init__(self, callback: Callable[[], object]) -> None:
+    def __init__(self, module: str, callback: Callable[[], object]) -> None:
+        self._module = module
         self._callback = callback
         self._busy = False
 
     def find_spec(self, fullname: str, *_: object) -> ModuleSpec | None:
-        if fullname != "torch" or self._busy:
+        if fullname != self._module or self._busy:
             return None
         self._busy = True  # The lookup below comes past here again.
         try:
-            spec = importlib.util.find_spec("torch")
+            spec = importlib.util.find_spec(fullname)
         finally:
             self._busy = False
         if spec is not None and spec.loader is not None:
@@ -45,7 +46,7 @@ class Arrival(MetaPathFinder):
 
 
 class _Announcing(Loader):
-    """torch's own loader, followed by one call."""
+    """The module's own loader, followed by one call."""
 
     def __init__(self, loader: Loader, arrival: Arrival) -> None:
         self._loader = loader
@@ -65,9 +66,10 @@ class _Announcing(Loader):
         self._arrival.arrived()
 
 
-def when_torch_arrives(callback: Callable[[], object]) -> Arrival:
-    arrival = Arrival(callback)
-    if "torch" in sys.modules:
+def when_imported(module: str, callback: Callable[[], object]) -> Arrival:
+    """Call back when the module has been imported: at once if it has been already."""
+    arrival = Arrival(module, callback)
+    if module in sys.modules:
         callback()
     else:
         sys.meta_path.insert(0, arrival)

@@ -1,0 +1,39 @@
+"""When to record: until every loss and every optimizer has been seen, then only for those that are new."""
+
+from __future__ import annotations
+
+MOST_CALLS = 300_000
+"""Operations after which recording ends although no gradient was asked for."""
+MOST_WINDOWS = 6
+
+
+class Window:
+    """Counts what has been seen, by where the user asks for it."""
+
+    def __init__(self, updates: int, policy: str) -> None:
+        self.updates = updates
+        self.policy = policy
+        self._losses: dict[object, int] = {}
+        self._steps: dict[int, int] = {}
+        self._opened = 1
+
+    def backward(self, place: object, *, symbolic: bool) -> None:
+        """One traced graph shows all that its function will ever do."""
+        self._losses[place] = self.updates if symbolic else self._losses.get(place, 0) + 1
+
+    def step(self, optimizer: int, *, symbolic: bool) -> None:
+        self._steps[optimizer] = self.updates if symbolic else self._steps.get(optimizer, 0) + 1
+
+    def unseen(self, place: object) -> bool:
+        """A loss that came by while nothing was recorded, and that nobody has looked at yet."""
+        if place in self._losses or self.policy != "auto" or self._opened >= MOST_WINDOWS:
+            return False
+        self._losses[place] = 0
+        self._opened += 1
+        return True
+
+    def enough(self, calls: int) -> bool:
+        if self.policy == "always":
+            return False
+        seen = [*self._losses.values(), *self._steps.values()]
+        return calls > MOST_CALLS or (bool(self._losses and self._steps) and min(seen) >= self.updates)
