@@ -100,7 +100,8 @@ def _judge(trace: Trace, clip: Clip) -> str | None:
         c for c in trace.clears if clip.order < c.order < step.order and c.parameters.intersection(clip.parameters)
     ]
     if not between and not cleared and clip.present:
-        return "effective"
+        known = step.assigned or any(step.consumed.get(n) for n in clip.parameters)
+        return "effective" if known else None  # Nobody looked in between.
     earlier = [s for s in trace.steps if s.order < clip.order and clip.parameters.intersection(_held(trace, s))]
     if cleared and clip.present:
         other = following[0] is not step and not _applied(trace, clip, earlier)

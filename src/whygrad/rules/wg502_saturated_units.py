@@ -65,10 +65,17 @@ def check(trace: Trace) -> Iterator[Finding]:
         last = group[-1]
         if len(group) < OFTEN or not stuck or last.op.site in said:
             continue
-        lost = only_through(trace.graph, last.backward.root or 0, last.op.id)
+        lost = only_through(trace.graph, last.backward.root or 0, *_stuck_here(trace, last))
         if lost:
             said.add(last.op.site)
             yield _finding(trace, last, lost, len(group))
+
+
+def _stuck_here(trace: Trace, last: Evaluation) -> list[int]:
+    """The same line may be passed several times in one loss: a policy unrolled over time."""
+    carriers = trace.graph.carriers(last.backward.root or 0)
+    here = [op for number in carriers if (op := trace.graph[number]).site == last.op.site and _squashes(op)]
+    return [op.id for op in here if _killed(op) >= MOST]
 
 
 def _killed(op: Op) -> float:

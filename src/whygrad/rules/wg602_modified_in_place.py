@@ -34,6 +34,7 @@ from collections.abc import Iterator
 from whygrad import explaining
 from whygrad.finding import Finding
 from whygrad.trace import Trace
+from whygrad.trace.carrying import carried
 
 CODE = "WG602"
 NAME = "modified-in-place"
@@ -42,6 +43,8 @@ NAME = "modified-in-place"
 def check(trace: Trace) -> Iterator[Finding]:
     for error in explaining.raised(trace, CODE):
         stepped = error.culprit in {step.site for step in trace.steps}
+        if stepped and any(case.backward.id == error.backward for case in carried(trace)):
+            return  # A value stored with its graph: WG207 names the line.
         what = error.subject or "a value that backward needs"
         known = error.culprit is not None
         found = explaining.finding(

@@ -51,7 +51,8 @@ def outer_products(trace: Trace) -> Iterator[Outer]:
 
 
 def _met(graph: Graph, op: Op) -> tuple[Op, Op] | None:
-    values = [found for operand, found in graph.operands(op) if not operand.selector or op.name == "where"]
+    entering = [pair for pair in graph.operands(op) if not pair[0].inferred]  # Else a number stands there.
+    values = [found for operand, found in entering if not operand.selector or op.name == "where"]
     for tall in values if op.name in PAIRWISE else ():
         for flat in values:
             spread = len(op.shape) >= 2 or op.name in REDUCED

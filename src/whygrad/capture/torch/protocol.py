@@ -74,6 +74,8 @@ class Protocol:
         self.attentive = False
         self.sampling = False
         """The step that is running was sampled."""
+        self._evaluating: Held | None = None
+        """Whose step is running with a closure, and is looked at when it is over."""
         self.on_growth: Callable[[FrameType], None] = lambda _: None
         self.on_look: Callable[[int], None] = lambda _: None
         self.before_step: Callable[[Held, bool, FrameType], None] = lambda *_: None
@@ -167,7 +169,7 @@ class Protocol:
         closure = len(args) > 1 or kwargs.get("closure") is not None  # args[0] is the optimizer itself
         with torch._C.DisableTorchFunction():
             self.guard(lambda: work(optimizer, closure, frame), "step")
-        self._await_end(self.sampling or self.attentive)
+        self._await_end(self.sampling or self.attentive or self._evaluating is not None)
 
     def _sample(self, optimizer: Any, closure: bool, frame: FrameType) -> None:
         held = self.seen(optimizer, frame)
@@ -189,7 +191,10 @@ class Protocol:
         self.refresh(held, optimizer)
         if len(held.parameters) > known:
             self.on_growth(frame)
-        self._look(held)
+        if closure:
+            self._evaluating = held  # The gradients are yet to be made.
+        else:
+            self._look(held)
         if not all(map(_ended, optimizer.param_groups)):
             held.stopped = None
         elif held.stopped is None:
@@ -214,6 +219,10 @@ class Protocol:
                 known.version = -1 if tensor.is_inference() else tensor._version
 
     def _post_step(self, optimizer: Any, *_: Any) -> None:
+        held, self._evaluating = self._evaluating, None
+        if held is not None:
+            with torch._C.DisableTorchFunction():
+                self.guard(lambda: self._look(held), "step")
         if self.sampling:
             with torch._C.DisableTorchFunction():
                 self.guard(lambda: self._sampled(optimizer), "step")
