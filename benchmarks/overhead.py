@@ -43,7 +43,7 @@ ROUND = {"cpu": 0.08, "cuda": 0.15}
 EVERY = 10
 """Rounds from one in which the others are measured to the next."""
 FEWEST = 4
-GENERATIONS = 8
+GENERATIONS = 6
 """How often all processes are begun anew."""
 AIM = 1.02
 QUIET = "whygrad, nothing re-traced"

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 import torch
+import torch._dynamo  # The first optimizer of each process would import it: before they part, it is done once.
 
 from contestants import Contestant, Entry
 from workloads import Workload, workloads
