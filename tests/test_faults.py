@@ -20,7 +20,7 @@ from torch.optim import optimizer as optimizers
 import whygrad
 from whygrad.session import active
 
-HOME = "whygrad.capture.torch."
+HOME = "whygrad.capture.torch"
 HOOKS = """recording:Recorder.record recording:Recorder.node_of recording:Recorder.copied
     entrances:Entrances._parameter entrances:Entrances._copied entrances:Entrances._applied
     protocol:Protocol._stepping gradients:Gradients.cleared gradients:Gradients._clip protocol:Protocol.copied
@@ -39,7 +39,7 @@ HOOKS = """recording:Recorder.record recording:Recorder.node_of recording:Record
     parameters:Parameters.register window:Window.backward window:Window.step window:Window.should_close
     sampling:Sampling.before_step sampling:Sampling.after_step sampling:Sampling.deposited sampling:Sampling.finish
     statistics:measure_here statistics:values measurement:Marks.stand moving:Moving.after draft:Draft.finish
-    scaling:Scaling.standing sampling:signals budget:Budget.due budget:Budget.settle showing:Shown.look
+    scaling:Scaling.standing sampling:signals .budget:Budget.due .budget:Budget.settle showing:Shown.look
     showing:Shown.of draft:averages draft:noise weights:Weights.finish
     capture:Capture.open scaling:Scaling.patch_steps threads:patch threads:insert hooks:observe
     hooks:_real entrances:_differs entrances:_watch_backward
@@ -149,7 +149,7 @@ def touched() -> dict[str, Any]:
 def inject(monkeypatch: pytest.MonkeyPatch, hook: str, allowed: int) -> None:
     """Let the hook work `allowed` times and fail ever after."""
     module, path = hook.split(":")
-    owner: Any = importlib.import_module(HOME + module)
+    owner: Any = importlib.import_module(f".{module}", HOME)
     *outer, name = path.split(".")
     for part in outer:
         owner = getattr(owner, part)
@@ -202,7 +202,7 @@ def test_later_call_fails(
 @pytest.mark.parametrize("broken", ["capture.assemble", "assembly.parameters_of", "assembly._limits"])
 def test_stop_never_raises(broken: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     module, name = broken.split(".")
-    owner = importlib.import_module(HOME + module)
+    owner = importlib.import_module(f".{module}", HOME)
 
     def failing(*_: Any) -> Any:
         raise RuntimeError("injected")

@@ -48,12 +48,8 @@ def measure(node: Node, args: Any, kwargs: dict[str, Any], out: Tensor, *, atten
     if name in ALONG or name in PICKERS:
         place(facts(node), name, args, kwargs)
     reader = READERS.get(name)
-    if attentive and 0 < out.numel() <= LARGEST:
-        operands = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)]
-        if reader is not None and out.requires_grad:
-            reader(node, operands, out)
-        elif name in ("add", "__radd__") and len(operands) == 2 and out.dim() and not out.requires_grad:
-            facts(node).addends = float(operands[0].abs().max()), float(operands[1].abs().max())
+    if attentive and reader is not None and (out.requires_grad or reader is _added) and 0 < out.numel() <= LARGEST:
+        reader(node, [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)], out)
     look_for_special(node, out)
 
 
@@ -158,8 +154,12 @@ def _ratio(node: Node, _: list[Tensor], out: Tensor) -> None:
         facts(node).mean = float(values.mean())
 
 
-def _gaussian(node: Node, _: list[Tensor], out: Tensor) -> None:
-    if node.scalar is not None and math.isclose(node.scalar, GAUSSIAN, rel_tol=1e-6) and out.dim() > 1:
+def _added(node: Node, pair: list[Tensor], out: Tensor) -> None:
+    """A reward and a discounted value; or what makes a Gaussian's entropy of the logarithm of its scale."""
+    if not out.requires_grad:
+        if len(pair) == 2 and out.dim():
+            facts(node).addends = float(pair[0].abs().max()), float(pair[1].abs().max())
+    elif node.scalar is not None and math.isclose(node.scalar, GAUSSIAN, rel_tol=1e-6) and out.dim() > 1:
         facts(node).mean = float(out.detach().double().sum(-1).mean())
 
 
@@ -202,6 +202,6 @@ READERS: dict[str, Callable[[Node, list[Tensor], Tensor], None]] = {
     **dict.fromkeys(("mean", "nanmean", "std", "var"), _reduced),
     **dict.fromkeys(("softmax", "log_softmax", "logsumexp"), _undecided),
     **dict.fromkeys(("mse_loss", "smooth_l1_loss", "huber_loss", "sub", "rsub"), _explained),
-    **dict.fromkeys(("add", "__radd__"), _gaussian),
+    **dict.fromkeys(("add", "__radd__"), _added),
     **dict.fromkeys(("exp", "div", "true_divide", "__truediv__"), _ratio),
 }
