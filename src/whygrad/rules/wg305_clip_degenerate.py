@@ -84,6 +84,8 @@ def _scale(clip: Clip) -> float:
     """What the gradient is multiplied by."""
     if not clip.size or not math.isfinite(clip.size):
         return math.nan if math.isnan(clip.limit) else 1.0 if clip.limit > 0 else clip.limit
+    if clip.how == "each" and clip.after is not None:
+        return clip.after / clip.size  # The limit is one variable's, the size that of all.
     return clip.limit / clip.size
 
 
