@@ -20,6 +20,8 @@ _TENSOR_BACKWARD = torch.Tensor.backward.__code__
 
 SAMPLED = 8
 """While nothing is traced, one call in so many is looked at: a new call site shows soon enough."""
+LONGEST_WAIT = 1.0
+"""Seconds for which a thread waits for another one's traced backward; threads may wait for each other."""
 
 
 class Count:
@@ -45,9 +47,18 @@ class Differentiating:
         self.settled = settled
         """Calls (code, instruction) that have been traced enough; emptied when tracing opens again."""
         self._inside = _Inside()
+        self._turn = threading.Lock()
         self.count = count
         self.failed: Callable[[Tensor, FrameType], None] = lambda *_: None
         self.deposited: Callable[[Any, FrameType], None] = lambda *_: None
+
+    def _take_turn(self) -> bool:
+        """One traced backward at a time: we read gradients, and another thread's engine writes its own without the GIL.
+
+        Seen as a crash on torch 2.13. A backward inside a backward (a checkpoint) belongs to the outer one's turn.
+        """
+        nested: int = torch._C._current_graph_task_id()
+        return nested < 0 and self._turn.acquire(timeout=LONGEST_WAIT)
 
     @property
     def inside(self) -> bool:
@@ -79,21 +90,26 @@ class Differentiating:
             count.calls += 1
             if count.quiet and not finite(args):
                 self._fail(args[0], frame)
-            token = None
+            token, turn = None, False
             if (id(frame.f_code), frame.f_lasti) not in settled:
+                turn = self._take_turn()
                 inside.flag = True
                 roots = args[0] if args else kwargs.get("outputs", kwargs.get("tensors"))
                 token = self._begin(before, frame, roots, how)
             try:
-                result = original(*args, **kwargs)
-            except Exception as error:
-                inside.flag = False
-                self._finish(after, token or frame, error, None)
-                raise
-            if token is not None or inside.flag:
-                inside.flag = False
-                if token is not None:
-                    self._finish(after, token, None, result)
+                try:
+                    result = original(*args, **kwargs)
+                except Exception as error:
+                    inside.flag = False
+                    self._finish(after, token or frame, error, None)
+                    raise
+                if token is not None or inside.flag:
+                    inside.flag = False
+                    if token is not None:
+                        self._finish(after, token, None, result)
+            finally:
+                if turn:
+                    self._turn.release()
             if count.measured and how == "backward":
                 self._measure(args[0] if args else kwargs.get("tensors"), frame)
             return result
