@@ -24,8 +24,9 @@ def stored(files_: list[str], holder: str) -> Site | None:
     for file in files_:
         module = files.tree(file)
         found = list(_statements(module, name, inside)) if module is not None else []
-        if inside and not found and module is not None:  # The whole container is made anew: `self.posts = list(…)`.
-            found = [(setup, node) for setup, node in _statements(module, name, False) if not setup]
+        if inside and not found and module is not None and "." in base:
+            anew = (pair for pair in _statements(module, name, False) if not pair[0])  # `self.posts = list(…)`
+            found = [(setup, node) for setup, node in anew if _sets_attribute(node, name)]
         if found:
             attribute = "." in base
             _, node = min(found, key=lambda f: (f[0], attribute and not _sets_attribute(f[1], name)))
