@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
@@ -15,7 +16,7 @@ WIDEST = 24
 PLAIN = (str, bytes, int, float, complex, bool, type(None), types.ModuleType, types.FunctionType, type)
 
 
-class Search:
+class Search(ABC):
     """Visits what variables and attributes lead to; whoever inherits knows what to look for."""
 
     def __init__(self) -> None:
@@ -54,8 +55,9 @@ class Search:
         except Exception:  # An object that does not like to be looked at keeps its secrets.
             return
 
+    @abstractmethod
     def _visit(self, path: str, value: Any, depth: int, seen: dict[int, int]) -> None:
-        raise NotImplementedError
+        """Look at one value, and at what it leads to."""
 
 
 def _arguments(frame: FrameType) -> frozenset[str]:
