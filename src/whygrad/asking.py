@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from whygrad.session import active
 
@@ -39,6 +39,10 @@ class Explanation:
     __repr__ = __str__
 
 
+@overload
+def explain(loss: torch.Tensor, target: torch.nn.Module | Iterable[torch.Tensor], /) -> Explanation: ...
+@overload
+def explain(tape: Any, loss: Any, variables: Any, /) -> Explanation: ...
 def explain(*question: Any) -> Explanation:
     """`explain(loss, module)`, in TensorFlow `explain(tape, loss, variables)`: which parameters does this loss train?
 

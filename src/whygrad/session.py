@@ -37,7 +37,7 @@ FRAMEWORKS = ("torch", "tensorflow")
 """What can be watched; each is imported by the script, never by us on its behalf."""
 
 
-class TorchMissingError(ImportError):
+class FrameworkMissingError(ImportError):
     """There is nothing to watch without torch or TensorFlow."""
 
 
@@ -74,7 +74,8 @@ class Session:
         try:
             package = importlib.import_module(f"whygrad.capture.{framework}")
         except ModuleNotFoundError as error:
-            raise TorchMissingError(f"whygrad needs torch in this environment ({error})") from error
+            reason = f"there is no {framework} to watch ({error}); TensorFlow is watched once it is imported"
+            raise FrameworkMissingError(reason) from error
         if not self.captures:
             self._begin()
         share = self.config.budget / 100.0

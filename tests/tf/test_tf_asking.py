@@ -52,7 +52,7 @@ def test_other_arguments_are_refused_in_one_sentence() -> None:
     with pytest.raises(ValueError, match=r"a tf\.GradientTape first, not int"):
         whygrad.explain(1, 2, 3)
     with pytest.raises(ValueError, match="takes a loss and a module"):
-        whygrad.explain(1)
+        whygrad.explain(1)  # type: ignore[call-overload]
 
 
 def test_the_table_shows_numbers_and_what_is_missing() -> None:

@@ -3,7 +3,7 @@
 In TD learning the target is a constant: `r + gamma * V(s')` says what the prediction should become. When
 its graph is left attached, the same step also changes V(s') to meet V(s): the residual gradient, which
 learns slowly or the wrong thing, with a loss that looks fine. With the two sides confused, V(s) detached and
-the target not, V(s') alone moves: values run backwards in time.
+the target not, V(s') alone moves, towards whatever V(s) happens to be.
 
 Compute the target under `torch.no_grad()`, or detach it. If you mean the residual gradient, say so with a
 suppression comment.

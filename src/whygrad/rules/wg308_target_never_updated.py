@@ -87,6 +87,7 @@ def _finding(trace: Trace, case: Lagging) -> Iterator[Finding]:
     online = wording.whom(trace, case.error.predicts(trace.graph))
     source = wording.whom(trace, case.follows)
     forward = leaking.outside(trace, case.forward)
+    name = who.split(" ")[0].rsplit(".", 1)[-1]
     labels = []
     still = min(trace.parameter(n).still for n in case.parameters)
     waiting = None
@@ -108,7 +109,7 @@ def _finding(trace: Trace, case: Lagging) -> Iterator[Finding]:
         )
         why = f"the copy runs, and {itself}"
         fix = f"copy from {source}"
-    elif (lost := next(unloaded(trace.files), None)) is not None:
+    elif (lost := next(unloaded(trace.files, name), None)) is not None:
         if forward is not None:
             labels.append(Label(forward, "its values enter the target here"))
         site, here = lost, "changes the dictionary, and no network"
@@ -116,7 +117,6 @@ def _finding(trace: Trace, case: Lagging) -> Iterator[Finding]:
         fix = f"give the dictionary to load_state_dict() of {who}"
     else:
         site, here = forward, "enters the target, and nothing ever refreshes it"
-        name = who.split(" ")[0].rsplit(".", 1)[-1]
         waiting = refreshes(trace.files, name)
         why = "no statement that copies values into it has run since training began."
         if waiting is not None and any(trace.parameter(n).rewritten for n in case.parameters):

@@ -42,7 +42,7 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Op, Trace
-from whygrad.trace.evaluations import Evaluation, evaluations
+from whygrad.trace.evaluations import Evaluation, evaluations, same_line
 from whygrad.trace.paths import only_through
 
 CODE = "WG405"
@@ -64,7 +64,7 @@ def check(trace: Trace) -> Iterator[Finding]:
         dead = [e for e in group if _kills(e.op)]
         if len(dead) < OFTEN or dead[-1] is not last or last.op.site in said:
             continue
-        lost = only_through(trace.graph, last.backward.root or 0, *_same_line(trace, last))
+        lost = only_through(trace.graph, last.backward.root or 0, *same_line(trace, last, _kills))
         if lost and len(dead) * 2 >= len(group):
             said.add(last.op.site)
             yield _finding(trace, last, lost, len(dead), len(group))
@@ -76,12 +76,6 @@ def _limits(op: Op) -> bool:
 
 def _kills(op: Op) -> bool:
     return op.facts is not None and (op.facts.killed or 0.0) >= ALMOST_ALL
-
-
-def _same_line(trace: Trace, last: Evaluation) -> list[int]:
-    """All that this line lets through nothing of in one update: a model unrolled over time limits every step."""
-    carriers = (trace.graph[n] for n in trace.graph.carriers(last.backward.root or 0))
-    return [op.id for op in carriers if op.site == last.op.site and op.name == last.op.name and _kills(op)]
 
 
 def _finding(trace: Trace, last: Evaluation, lost: frozenset[int], dead: int, seen: int) -> Finding:

@@ -43,7 +43,7 @@ from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Op, Trace
 from whygrad.trace.activity import SQUASHERS
-from whygrad.trace.evaluations import Evaluation, evaluations
+from whygrad.trace.evaluations import Evaluation, evaluations, same_line
 from whygrad.trace.paths import only_through
 
 CODE = "WG502"
@@ -65,17 +65,11 @@ def check(trace: Trace) -> Iterator[Finding]:
         last = group[-1]
         if len(group) < OFTEN or not stuck or last.op.site in said:
             continue
-        lost = only_through(trace.graph, last.backward.root or 0, *_stuck_here(trace, last))
+        gates = same_line(trace, last, lambda op: _killed(op) >= MOST)
+        lost = only_through(trace.graph, last.backward.root or 0, *gates)
         if lost:
             said.add(last.op.site)
             yield _finding(trace, last, lost, len(group))
-
-
-def _stuck_here(trace: Trace, last: Evaluation) -> list[int]:
-    """The same line may be passed several times in one loss: a policy unrolled over time."""
-    carriers = trace.graph.carriers(last.backward.root or 0)
-    here = [op for number in carriers if (op := trace.graph[number]).site == last.op.site and _squashes(op)]
-    return [op.id for op in here if _killed(op) >= MOST]
 
 
 def _killed(op: Op) -> float:

@@ -6,23 +6,28 @@ import ast
 from collections.abc import Iterator
 
 from whygrad.source import expressions, files
-from whygrad.source.scopes import own, scopes
+from whygrad.source.scopes import Function, last_name, own, scopes
 from whygrad.trace.site import Site
 
 
-def unloaded(files_: list[str]) -> Iterator[Site]:
-    """Statements that write into such a dictionary where the function neither loads it nor hands it on."""
+def unloaded(files_: list[str], network: str) -> Iterator[Site]:
+    """Statements that write into the network's dictionary where the function neither loads it nor hands it on.
+
+    A network that is an argument may be any.
+    """
     for file in files_:
         for _, scope in scopes(files.tree(file)):
             nodes = list(own(scope))
-            for name in _dictionaries(nodes):
+            arguments = scope.args.args if isinstance(scope, Function) else []
+            meant = {network, *(argument.arg for argument in arguments)}
+            for name in _dictionaries(nodes, meant):
                 written = [node for node in nodes if isinstance(node, ast.Assign) and _writes(node, name)]
                 if written and not _leaves(nodes, name):
                     yield Site(*expressions.span(file, written[0]))
 
 
-def _dictionaries(nodes: list[ast.AST]) -> list[str]:
-    """Names of a function for what `state_dict()` returned."""
+def _dictionaries(nodes: list[ast.AST], networks: set[str]) -> list[str]:
+    """Names of a function for what `state_dict()` of one of these returned."""
     return [
         node.targets[0].id
         for node in nodes
@@ -31,6 +36,7 @@ def _dictionaries(nodes: list[ast.AST]) -> list[str]:
         and isinstance(node.value, ast.Call)
         and isinstance(node.value.func, ast.Attribute)
         and node.value.func.attr == "state_dict"
+        and last_name(node.value.func.value) in networks
     ]
 
 

@@ -33,6 +33,12 @@ def evaluations(trace: Trace, wanted: Callable[[Op], bool]) -> list[list[Evaluat
     return list(groups.values())
 
 
+def same_line(trace: Trace, last: Evaluation, wanted: Callable[[Op], bool]) -> list[int]:
+    """All that this line does of the kind in one backward: a model unrolled over time passes it at every step."""
+    carriers = (trace.graph[n] for n in trace.graph.carriers(last.backward.root or 0))
+    return [op.id for op in carriers if op.site == last.op.site and op.name == last.op.name and wanted(op)]
+
+
 def spread(group: list[Evaluation]) -> int:
     """How many updates lie between the first and the last evaluation."""
     return group[-1].backward.update - group[0].backward.update
