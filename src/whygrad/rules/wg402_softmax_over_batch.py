@@ -42,13 +42,15 @@ from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Op, Trace
 from whygrad.trace.anatomy import behind_shaping, head, layer
+from whygrad.trace.graph import Graph
 
 CODE = "WG402"
 NAME = "softmax-over-batch"
 NORMALISING = frozenset({"softmax", "log_softmax", "logsumexp"})
 PICKING = frozenset({"multinomial", "gather"})
 BATCHED = frozenset({"matmul", "__matmul__", "bmm", "baddbmm"})
-ELEMENTWISE = frozenset({"exp", "log", "clamp", "clone", "dropout", "float"})
+DIVIDING = frozenset({"div", "__truediv__", "true_divide"})
+ELEMENTWISE = frozenset({"exp", "log", "clamp", "clone", "dropout", "float", "broadcast_tensors"})
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -66,22 +68,46 @@ def check(trace: Trace) -> Iterator[Finding]:
 
 
 def _used_by_row(trace: Trace) -> Iterator[tuple[Op, Op]]:
-    """Normalised along dimension 0, and then drawn from, picked from or summed up along the last one."""
+    """Normalised along an earlier dimension, and then drawn from, picked from or summed up along the last one."""
     graph = trace.graph
     for user in graph.ops.values():
         if user.name not in PICKING and user.name not in BATCHED:
             continue
-        op = graph.ops.get(user.inputs[0].op) if user.inputs else None
-        while op is not None and op.name in ELEMENTWISE and op.inputs:
-            op = graph.ops.get(op.inputs[0].op)
-        if op is None or op.name not in NORMALISING or op.facts is None or op.facts.dim != 0:
+        found = _normalised(graph, user)
+        if found is None:
             continue
-        rank = len(op.shape)
+        op, again = found
+        rank, dim = len(op.shape), op.facts.dim if op.facts is not None else None
         if rank < (3 if user.name in BATCHED else 2) or min(op.shape) < 2 or not trace.graph.made_from(op.id):
             continue
         along = user.facts.dim if user.facts is not None and user.name == "gather" else rank - 1
-        if along == rank - 1:
+        # (batch, atoms, actions) is rightly picked from along the last dimension; a distribution is over the last one.
+        if along == rank - 1 and (dim == 0 or (again and dim is not None and dim < rank - 1)):
             yield op, user
+
+
+def _normalised(graph: Graph, user: Op) -> tuple[Op, bool] | None:
+    """What normalised the values that are used here, and whether they were divided by the sum of each row after it."""
+    op = _carried(graph, user)
+    again = False
+    while op is not None and op.inputs and (op.name in ELEMENTWISE or _divides_by_sum(graph, op)):
+        again = again or _divides_by_sum(graph, op)
+        op = _carried(graph, op)
+    return (op, again) if op is not None and op.name in NORMALISING else None
+
+
+def _carried(graph: Graph, op: Op) -> Op | None:
+    """The operand that carries gradient, else the first."""
+    return next((graph.ops.get(i.op) for i in [*filter(op.passes, op.inputs), *op.inputs]), None)
+
+
+def _divides_by_sum(graph: Graph, op: Op) -> bool:
+    """As `Categorical(probs=...)` does to what it is given."""
+    if op.name not in DIVIDING or len(op.inputs) != 2:
+        return False
+    total = graph.ops.get(op.inputs[1].op)
+    last = total is not None and total.facts is not None and total.facts.dim == len(op.shape) - 1
+    return total is not None and last and total.name == "sum" and total.inputs[0].op == op.inputs[0].op
 
 
 def _over_the_batch(trace: Trace, op: Op) -> bool:
@@ -98,21 +124,25 @@ def _over_the_batch(trace: Trace, op: Op) -> bool:
 
 
 def _finding(trace: Trace, op: Op, user: Op | None = None) -> Finding:
+    assert op.facts is not None
     source = trace.graph[op.inputs[0].op]
     who = wording.whom(trace, trace.graph.made_from(op.id))
-    rows, columns = source.shape[0], source.shape[-1]
+    dim = op.facts.dim or 0
+    rows, columns = source.shape[dim], source.shape[-1]
+    where = "the batch" if dim == 0 else f"dimension {dim} of {len(source.shape)}"
+    holds = "dimension 0 is the batch" if dim == 0 else f"dimension {dim} holds samples or time steps"
     return Finding(
         CODE,
         NAME,
         "error",
-        f"the probabilities of {who} are normalised over the batch: the {rows} samples compete, not the {columns} "
+        f"the probabilities of {who} are normalised over {where}: the {rows} samples compete, not the {columns} "
         "outputs",
         op.site,
-        f"works along dimension 0 of {list(source.shape)}",
+        f"works along dimension {dim} of {list(source.shape)}",
         [Label(user.site, "goes along the last dimension")] if user is not None and user.site is not None else [],
-        "dimension 0 is the batch; each column sums to one over unrelated samples, and a row does not sum to one.",
-        f"{op.name} over dim 0 of shape {list(source.shape)}"
+        f"{holds}; each column sums to one over unrelated samples, and a row does not sum to one.",
+        f"{op.name} over dim {dim} of shape {list(source.shape)}"
         + (f", then {user.name} over the last dim" if user is not None else ""),
-        "say dim=-1" if op.facts is not None and op.facts.implied else "use dim=-1",
-        evidence={"dim": 0, "shape": list(source.shape)},
+        "say dim=-1" if op.facts.implied else "use dim=-1",
+        evidence={"dim": dim, "shape": list(source.shape)},
     )

@@ -3,6 +3,8 @@
 PPO's clip bounds what a sample gains, not how far the policy goes: with a high learning rate or many epochs the new
 policy ends far from the one that collected the data, and the advantages no longer apply.
 
+A clip whose range is wider than any ratio limits nothing at all.
+
 Lower the learning rate or the number of epochs, stop the epochs when the approximate KL passes about 0.02, or
 normalise the advantages.
 
@@ -52,8 +54,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whygrad import wording
-from whygrad.finding import Finding
-from whygrad.trace import Trace
+from whygrad.finding import Finding, Label
+from whygrad.trace import Op, Trace
 from whygrad.trace.anatomy import head
 from whygrad.trace.ratios import Ratio, by_place, ratios
 
@@ -67,16 +69,41 @@ OFTEN = 2
 
 def check(trace: Trace) -> Iterator[Finding]:
     for group in by_place(ratios(trace)):
-        known = [(r, r.op.facts.divergence) for r in group if r.op.facts is not None and _clipped(trace, r)]
-        far = [(r, d) for r, d in known if d is not None and d >= FAR]
-        if len(far) >= OFTEN:
-            yield _finding(trace, far[-1][0], max(d for _, d in far), len(far), len(known))
+        clipped = [(r, clip) for r in group if (clip := _clip(trace, r)) is not None]
+        known = [(r, clip, r.op.facts.divergence) for r, clip in clipped if r.op.facts is not None]
+        far = [(r, clip, d) for r, clip, d in known if d is not None and d >= FAR]
+        idle = [(r, clip, d) for r, clip, d in far if clip.facts is not None and clip.facts.killed == 0]
+        if idle:
+            yield _idle(trace, *idle[-1])
+        elif len(far) >= OFTEN:
+            yield _finding(trace, far[-1][0], max(d for _, _, d in far), len(far), len(known))
 
 
-def _clipped(trace: Trace, ratio: Ratio) -> bool:
+def _clip(trace: Trace, ratio: Ratio) -> Op | None:
     assert ratio.backward.root is not None
     clips = (op for op in head(trace.graph, ratio.backward.root) if op.name in ("clamp", "clip"))
-    return any(i.op == ratio.op.id for op in clips for i in op.inputs)
+    return next((op for op in clips if any(i.op == ratio.op.id for i in op.inputs)), None)
+
+
+def _idle(trace: Trace, ratio: Ratio, clip: Op, divergence: float) -> Finding:
+    reach = trace.graph.reach(ratio.new)
+    who = wording.whom(trace, reach)
+    return Finding(
+        CODE,
+        NAME,
+        "warning",
+        f"nothing holds {who} near the old policy: approximate KL {divergence:.2g}, and not one ratio is clipped",
+        clip.site,
+        "lets every ratio through",
+        [Label(ratio.op.site, "new over old probability")] if ratio.op.site is not None else [],
+        "the clip's range is so wide that even this far out nothing lies outside it; the advantages of the batch say "
+        "nothing about such a policy any more.",
+        f"mean of (ratio - 1 - log ratio) is {divergence:.2g} in update {ratio.backward.update}, where the clip "
+        "changed none of the ratios",
+        "clip to a fraction around one, such as clamp(1 - 0.2, 1 + 0.2)",
+        parameters=trace.names(reach),
+        evidence={"kl": divergence, "update": ratio.backward.update},
+    )
 
 
 def _finding(trace: Trace, ratio: Ratio, most: float, far: int, seen: int) -> Finding:
