@@ -83,11 +83,12 @@ def gradient_table(gradients: Iterable[Any], variables: Any) -> str:
 
 
 def _of_loss(loss: torch.Tensor, target: torch.nn.Module | Iterable[torch.Tensor]) -> Explanation:
+    from whygrad.capture.torch.leaves import leaves
+
     named = _named(target)
-    leaves = _leaves(loss)
-    leaves.add(id(loss))
-    reached = tuple(name for name, tensor in named.items() if id(tensor) in leaves)
-    lost = {name: tensor for name, tensor in named.items() if id(tensor) not in leaves}
+    found = {id(loss), *map(id, leaves([loss]))}
+    reached = tuple(name for name, tensor in named.items() if id(tensor) in found)
+    lost = {name: tensor for name, tensor in named.items() if id(tensor) not in found}
     lines = _lines(loss, lost) if lost else None
     missing = {name: _reason(name, tensor, lines) for name, tensor in lost.items()}
     return Explanation(reached, missing, loss.grad_fn is not None or loss.requires_grad)
@@ -98,22 +99,6 @@ def _named(target: Any) -> dict[str, torch.Tensor]:
         return dict(target.named_parameters())
     tensors = [target] if hasattr(target, "grad_fn") else list(target)
     return {f"parameter {index} {list(t.shape)}": t for index, t in enumerate(tensors)}
-
-
-def _leaves(loss: torch.Tensor) -> set[int]:
-    """Leaves that autograd's graph leads to; the graph keeps its shape after backward has freed its values."""
-    found: set[int] = set()
-    stack, seen = [loss.grad_fn], {loss.grad_fn}
-    while stack:
-        function = stack.pop()
-        variable = getattr(function, "variable", None)
-        if variable is not None:
-            found.add(id(variable))
-        for following, _ in getattr(function, "next_functions", ()):
-            if following is not None and following not in seen:
-                seen.add(following)
-                stack.append(following)
-    return found
 
 
 def _lines(loss: torch.Tensor, lost: dict[str, torch.Tensor]) -> dict[str, str] | None:

@@ -192,6 +192,7 @@ def _forked() -> None:
     """A child process is not watched, and may watch itself."""
     global _active
     for capture in _active.captures.values() if _active is not None else ():
+        capture.guard.forked()
         capture.detach()
     _active = None
 

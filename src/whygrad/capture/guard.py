@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from typing import TypeVar
@@ -15,6 +16,8 @@ class Guard:
     """Runs whygrad's own work between the user's; an exception stops the watching, not the script."""
 
     def __init__(self) -> None:
+        self.alone = threading.RLock()
+        """Held while we work: the script's threads may train at the same time, and our books are kept by one."""
         self.broken: str | None = None
         self.on_break: Callable[[], None] = lambda: None
 
@@ -22,10 +25,15 @@ class Guard:
         if self.broken is not None:
             return None
         try:
-            return work()
+            with self.alone:
+                return work()
         except Exception as error:  # Anything at all: the script must go on.
             self.fail(error, where)
             return None
+
+    def forked(self) -> None:
+        """In a child process nobody will let go of what another thread held."""
+        self.alone = threading.RLock()
 
     def fail(self, error: Exception, where: str) -> None:
         if self.broken is not None:

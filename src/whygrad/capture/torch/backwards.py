@@ -87,6 +87,7 @@ class Backwards:
         capture.calls_at_backward = capture.mode.calls
         self._since_open += 1
         capture.recorder.attentive = self._since_open < ATTENTIVE or not self._since_open % ATTENTIVE
+        capture.parameters.differentiated(roots)
         capture.gradients.settle()
         if keep and root is not None and how == "backward" and len(roots) == 1:
             self._look(backward, roots[0], root, count)

@@ -20,8 +20,9 @@ _TENSOR_BACKWARD = torch.Tensor.backward.__code__
 
 SAMPLED = 8
 """While nothing is traced, one call in so many is looked at: a new call site shows soon enough."""
-LONGEST_WAIT = 1.0
-"""Seconds for which a thread waits for another one's traced backward; threads may wait for each other."""
+LONGEST_WAIT = 20.0
+"""Seconds for which a thread waits for another one's traced backward. On a busy machine the first one of a run takes
+more than a second; that threads wait for each other inside their backwards is possible, and never seen."""
 
 
 class Count:
@@ -58,7 +59,12 @@ class Differentiating:
         Seen as a crash on torch 2.13. A backward inside a backward (a checkpoint) belongs to the outer one's turn.
         """
         nested: int = torch._C._current_graph_task_id()
-        return nested < 0 and self._turn.acquire(timeout=LONGEST_WAIT)
+        if nested >= 0:
+            return False
+        taken = self._turn.acquire(timeout=LONGEST_WAIT)
+        if not taken:
+            self.guard.fail(TimeoutError("two threads' backwards wait for each other"), "backward")
+        return taken
 
     @property
     def inside(self) -> bool:

@@ -57,7 +57,8 @@ class ShadowMode(TorchFunctionMode):
             self.calls += 1
             self.pause.depth += 1
             try:
-                self.recorder.record(func, args, kwargs, out, sys._getframe(1))
+                with self.guard.alone:
+                    self.recorder.record(func, args, kwargs, out, sys._getframe(1))
             except Exception as error:
                 self.guard.fail(error, "recording")
             finally:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
+from whygrad.capture.torch.leaves import leaves
 from whygrad.trace import Site
 
 
@@ -52,7 +53,7 @@ class Known:
     still: int = 0
     same_memory: set[int] = field(default_factory=set)
     thread: int = 0
-    """Whose step moves it; 0 while nobody's has, -1 when those of several threads do."""
+    """Who trains it; 0 while nobody does, -1 when several threads' steps move it."""
 
 
 class Parameters:
@@ -63,7 +64,9 @@ class Parameters:
         self._by_id: dict[int, Known] = {}
         self._by_storage: dict[int, Known] = {}
         self._trainers: set[int] = set()
-        """Threads that have stepped an optimizer."""
+        """Threads that train."""
+        self._differentiating: set[int] = set()
+        """Threads that have asked for gradients."""
 
     def __getitem__(self, number: int) -> Known:
         return self.known_list[number]
@@ -125,13 +128,26 @@ class Parameters:
         for known in knowns:
             known.thread = me if known.thread in (0, me) else -1
 
-    def within_reach(self) -> list[tuple[Known, torch.Tensor]]:
+    def differentiated(self, roots: list[torch.Tensor]) -> None:
+        """This thread is about to write gradients; where it is not the only one, what nobody moves yet is its own."""
+        me = threading.get_ident()
+        self._differentiating.add(me)
+        if len(self._differentiating) < 2:
+            return
+        self._trainers.add(me)
+        for tensor in leaves(roots):
+            known = self.find(tensor)
+            if known is not None and known.thread == 0:
+                known.thread = me
+
+    def within_reach(self) -> Iterator[tuple[Known, torch.Tensor]]:
         """Those whose gradients this thread may look at.
 
         Another thread's backward writes gradients without holding the interpreter's lock (torch 2.13): reading one at
         that moment ends the process. A thread that trains networks of its own has no business there.
         """
-        return [(known, tensor) for known, tensor in self.living() if self.reachable(known)]
+        # Asked one by one: another thread may begin while the caller looks at the first of them.
+        return ((known, tensor) for known, tensor in self.living() if self.reachable(known))
 
     def reachable(self, known: Known) -> bool:
         me = threading.get_ident()
