@@ -58,6 +58,7 @@ WHY = {
     "bends the values instead of fitting them.",
     "judging": "this loss fits its network to a target; through the network's input it also moves {who}, which another "
     "loss is to train.",
+    "opposed": "the loss of {who} is this one with the sign turned: what the two deposit there cancels out.",
     "target": "the target of this loss depends on {who} with its graph attached.",
 }
 

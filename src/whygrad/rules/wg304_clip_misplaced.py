@@ -80,6 +80,8 @@ def check(trace: Trace) -> Iterator[Finding]:
         wrong = Counter(verdict for verdict in judged if verdict != "effective")
         if len(judged) >= OFTEN and sum(wrong.values()) == len(judged):
             yield _finding(trace, clips[-1], wrong.most_common(1)[0][0], len(judged))
+        elif wrong:
+            yield from _others(trace, clips)
 
 
 def _judge(trace: Trace, clip: Clip) -> str | None:
@@ -111,6 +113,23 @@ def _judge(trace: Trace, clip: Clip) -> str | None:
     return None
 
 
+def _others(trace: Trace, clips: list[Clip]) -> Iterator[Finding]:
+    """A line that clips in time for one optimizer, and the same parameters again before the step of another."""
+    limited = {n for c in trace.clips for n in c.present}
+    idle: dict[int, list[Clip]] = {}
+    for clip in clips:
+        step = next((s for s in trace.steps if s.order > clip.order), None)
+        earlier = [s for s in trace.steps if s.order < clip.order and clip.parameters.intersection(_held(trace, s))]
+        if step is None or limited.intersection(_held(trace, step)) or not step.consumed:
+            continue
+        if not clip.present or _applied(trace, clip, earlier):
+            idle.setdefault(step.optimizer, []).append(clip)
+    often = [found for found in idle.values() if len(found) >= OFTEN]
+    if often:
+        stepped = {n for i, found in idle.items() if len(found) >= OFTEN for n in trace.optimizers[i].parameters}
+        yield _finding(trace, often[0][-1], "other-parameters", sum(map(len, often)), stepped)
+
+
 def _carried(trace: Trace, clip: Clip, following: list[Step]) -> bool:
     """Whether the clipped gradients are handed by assignment to the parameters that the next step moves."""
     if not following or not following[0].assigned:
@@ -137,12 +156,12 @@ def _held(trace: Trace, step: Step) -> tuple[int, ...]:
     return trace.optimizers[step.optimizer].parameters
 
 
-def _finding(trace: Trace, clip: Clip, verdict: str, times: int) -> Finding:
+def _finding(trace: Trace, clip: Clip, verdict: str, times: int, stepped: set[int] | None = None) -> Finding:
     here, why = WHY[verdict]
     step = next((s for s in reversed(trace.steps) if clip.parameters.intersection(_held(trace, s))), None)
     if verdict == "other-parameters":
         step = next((s for s in trace.steps if s.order > clip.order), step)
-    stepped = set(_held(trace, step)) if step is not None else set(clip.parameters)
+    stepped = stepped or (set(_held(trace, step)) if step is not None else set(clip.parameters))
     who = wording.whom(trace, stepped)
     labels = [Label(step.site, "applied without a limit")] if step is not None and step.site is not None else []
     return Finding(
@@ -154,7 +173,7 @@ def _finding(trace: Trace, clip: Clip, verdict: str, times: int) -> Finding:
         here,
         labels,
         why,
-        f"{times} of {wording.plural(times, 'traced call')} had no effect on a step",
+        f"{wording.plural(times, 'traced call')} had no effect on a step",
         {
             "before-unscale": "call scaler.unscale_(optimizer) before clipping",
             "other-parameters": "clip the parameters of the optimizer that steps next",

@@ -47,8 +47,10 @@ from collections.abc import Iterator
 
 from whygrad import wording
 from whygrad.finding import Finding, Label
+from whygrad.source import expressions
 from whygrad.source.storing import assigned
 from whygrad.trace import Alias, Site, Trace
+from whygrad.trace.snapshots import Snapshot, snapshots
 
 CODE = "WG307"
 NAME = "aliased-networks"
@@ -68,6 +70,9 @@ def check(trace: Trace) -> Iterator[Finding]:
     }
     if shared:
         yield _same_memory(trace, shared)
+    for snapshot in snapshots(trace):
+        if "state_dict" in expressions.text(snapshot.taken):
+            yield _live(trace, snapshot)
 
 
 def _finding(trace: Trace, alias: Alias, moved: set[int]) -> Finding:
@@ -110,6 +115,27 @@ def _same_memory(trace: Trace, shared: dict[int, tuple[int, ...]]) -> Finding:
         "copy the values: t.data.copy_(p.data), or load_state_dict()",
         parameters=trace.names(shared),
         evidence={"parameters": len(shared)},
+    )
+
+
+def _live(trace: Trace, snapshot: Snapshot) -> Finding:
+    who = wording.whom(trace, snapshot.parameters)
+    labels = _stepping(trace, snapshot.parameters)
+    if snapshot.used.site is not None:
+        labels.insert(0, Label(snapshot.used.site, "uses it as the earlier weights"))
+    return Finding(
+        CODE,
+        NAME,
+        "error",
+        f"the weights put aside are those of {who} itself: every step moves both",
+        snapshot.taken,
+        "hands out the trained weights, not a copy",
+        labels,
+        "the dictionary refers to the parameters' own memory, so what should stand still is always up to date.",
+        f"{wording.plural(len(snapshot.parameters), 'parameter')} of {who} read, moved by a step and used after it",
+        "copy the values: {name: value.clone() for name, value in network.state_dict().items()}",
+        parameters=trace.names(snapshot.parameters),
+        evidence={"parameters": len(snapshot.parameters)},
     )
 
 

@@ -37,15 +37,19 @@ for _ in range(4):
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Op, Trace
 from whygrad.trace.anatomy import NORMALISING, behind_shaping, head
+from whygrad.trace.graph import Graph
+from whygrad.trace.terms import SCALINGS
 
 CODE = "WG403"
 NAME = "probabilities-as-logits"
+ADDING = frozenset({"add", "__add__", "__radd__"})
 EXPECTS = {
     **dict.fromkeys(NORMALISING, "softmax"),
     "nll_loss": "softmax",
@@ -53,6 +57,8 @@ EXPECTS = {
     "logsigmoid": "sigmoid",
 }
 """Consumers of logits (or logarithms), and the function whose output they must not get."""
+
+OTHERWISE = {"nll_loss": ", or log_softmax of it", "logsumexp": "; a distribution takes probabilities as probs="}
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -72,7 +78,7 @@ def _given(trace: Trace, op: Op) -> Op | None:
     if wrong is None or not op.inputs:
         return None
     source = trace.graph[op.inputs[0].op] if op.inputs[0].op in trace.graph.ops else None
-    made = behind_shaping(trace.graph, op.inputs[0].op)
+    made = _unmixed(trace.graph, behind_shaping(trace.graph, op.inputs[0].op))
     if made is None or source is None or made.name != wrong:
         return None
     if wrong == "softmax" and source.shape[-1:] != made.shape[-1:]:
@@ -80,6 +86,17 @@ def _given(trace: Trace, op: Op) -> Op | None:
     along = op.facts.dim if op.facts is not None else None
     last = len(source.shape) - 1
     return made if along in (None, last) or op.name in ("cross_entropy", "nll_loss") else None
+
+
+def _unmixed(graph: Graph, op: Op | None) -> Op | None:
+    """What is below a mixture with the uniform distribution, `(1 - e) * p + e / n`: still probabilities."""
+    if op is None or op.name not in ADDING or op.scalar is None or not op.shape:
+        return op
+    scaled = next((found for i, found in graph.operands(op) if op.passes(i)), None)
+    if scaled is None or scaled.name not in SCALINGS or scaled.scalar is None:
+        return op
+    whole = math.isclose(scaled.scalar + op.scalar * op.shape[-1], 1.0, rel_tol=1e-6)
+    return behind_shaping(graph, scaled.id) if whole else op
 
 
 def _finding(trace: Trace, op: Op, made: Op) -> Finding:
@@ -103,6 +120,6 @@ def _finding(trace: Trace, op: Op, made: Op) -> Finding:
         labels,
         why,
         f"{op.name} applied to the output of {made.name}",
-        "pass the output of the last layer as it is" + (", or log_softmax of it" if op.name == "nll_loss" else ""),
+        "pass the output of the last layer as it is" + OTHERWISE.get(op.name, ""),
         evidence={"consumer": op.name, "given": made.name},
     )

@@ -36,6 +36,7 @@ for _ in range(4):
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from whygrad import wording
@@ -48,8 +49,12 @@ NAME = "gather-mismatch"
 WHY = {
     "columns": "a slice and an index tensor pick every listed column for every row",
     "rows": "dimension 0 is the batch: the index numbers actions, and is used to look up rows",
+    "across": "the index has one number per row for the last dimension, and is used along another one: of the last "
+    "dimension only the first entry is ever read",
     "flat": "take() counts through the flattened table, so the index ends up in the first rows",
 }
+
+PER_ROW = "pick one per row: q.gather(1, actions.unsqueeze(1)).squeeze(1), or q[torch.arange(len(q)), actions]"
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -78,7 +83,7 @@ def _finding(trace: Trace, backward: Backward, op: Op) -> Finding:
     assert op.facts is not None
     table = trace.graph[op.inputs[0].op]
     who = wording.whom(trace, trace.graph.reach(op.id))
-    rows = table.shape[0]
+    rows, across = math.prod(table.shape[:-1]), op.facts.picks == "across"
     return Finding(
         CODE,
         NAME,
@@ -88,8 +93,8 @@ def _finding(trace: Trace, backward: Backward, op: Op) -> Finding:
         op.site,
         f"picks {list(op.shape)} from {list(table.shape)}",
         [],
-        f"{WHY[op.facts.picks]}; values of other samples' actions enter the loss.",
+        f"{WHY[op.facts.picks]}; values that are not of the actions taken enter the loss.",
         f"{rows} rows, an index of {rows} numbers, and a result of shape {list(op.shape)} in {backward.name}",
-        "pick one per row: q.gather(1, actions.unsqueeze(1)).squeeze(1), or q[torch.arange(len(q)), actions]",
+        "gather along the last dimension: dim=-1" if across else PER_ROW,
         evidence={"shape": list(op.shape), "from": list(table.shape), "picks": op.facts.picks},
     )

@@ -12,7 +12,9 @@ from whygrad.trace.site import Site
 
 ONCE = frozenset({"parameters", "named_parameters"})
 LAZY = frozenset({"filter", "map", "chain", "zip", "iter"})
-DRAINING = frozenset({"list", "tuple", "set", "sum", "max", "min", "any", "all", "clip_grad_norm_", "clip_grad_value_"})
+DRAINING = frozenset(
+    """list tuple set sum max min any all clip_grad_norm_ clip_grads_with_norm_ clip_grad_value_""".split()
+)
 OPTIMIZERS = frozenset(
     "Adam AdamW Adamax NAdam RAdam SGD ASGD RMSprop Rprop Adagrad Adadelta Adafactor SparseAdam LBFGS".split()
 )

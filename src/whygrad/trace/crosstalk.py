@@ -12,6 +12,7 @@ from whygrad.trace.leaks import Leak, attached_targets, consumed, leak_onto
 from whygrad.trace.ledger import Backward, Optimizer
 from whygrad.trace.losses import latest
 from whygrad.trace.membership import STRAIGHT
+from whygrad.trace.opposition import opposed
 from whygrad.trace.terms import Term, terms
 from whygrad.trace.trace import Trace
 
@@ -42,11 +43,15 @@ class Judgement:
 
 
 def crosstalk(trace: Trace) -> Iterator[tuple[Leak, str]]:
-    """Leaks between losses, with what the depositing loss is: `judged`, `judging` or `target`."""
+    """Leaks between losses, with what the depositing loss is: `judged`, `judging`, `opposed` or `target`."""
     for backward, op, reach, how in _crossings(trace):
         found = leak_onto(trace, backward, op, op, reach)
         if found is not None:
             yield found, how
+    for backward, reach in opposed(trace):
+        found = leak_onto(trace, backward, _loss(trace, backward), _loss(trace, backward), reach)
+        if found is not None:
+            yield found, "opposed"
     for leak, error in attached_targets(trace):
         if not same_step(trace, leak, error):
             yield leak, "target"
@@ -74,6 +79,12 @@ def _crossings(trace: Trace) -> Iterator[tuple[Backward, Op, frozenset[int], str
         if (backward.site, backward.made) not in seen:
             assert backward.root is not None
             yield backward, trace.graph[backward.root], left_over(trace, backward), "judged"
+
+
+def _loss(trace: Trace, backward: Backward) -> Op:
+    """The operation that made it, of a later call where this one's was not kept."""
+    alike = [b for b in trace.rooted if (b.site, b.made) == (backward.site, backward.made)]
+    return trace.graph[backward.root if backward.root is not None else alike[-1].root or 0]
 
 
 def owned_elsewhere(trace: Trace, leak: Leak) -> Optimizer | None:

@@ -23,7 +23,7 @@ class Facts:
     implied: bool = False
     """The dimension was not given: torch chose it."""
     picks: str = ""
-    """How an index picks from a table of rows by columns: `columns`, `rows` or `flat` where one per row was meant."""
+    """How an index picks where one per row was meant: `columns`, `rows`, `flat`, or `across` another dimension."""
     nothing: int | None = None
     """The operand that is zero in every element while the other one carries gradient."""
     empty: bool = False

@@ -22,6 +22,9 @@ ZEROING = frozenset({"zero_", "_foreach_zero_"})
 SHARING = frozenset({"data", "detach", "detach_", "view", "reshape", "flatten", "__getitem__", "to_dense"})
 """Ways to take hold of a gradient's own memory."""
 
+CLIPPING = {"clip_grad_norm_": "norm", "clip_grads_with_norm_": "norm", "clip_grad_value_": "value"}
+"""torch's functions that limit gradients, and what they limit. The second one is given the norm (torch 2.6)."""
+
 
 class Gradients:
     """Deposits by parameter, and every event that takes some away or changes them."""
@@ -50,8 +53,9 @@ class Gradients:
     def patch(self, patches: Patches) -> None:
         for owner, read in ((torch.optim.Optimizer, _optimizer_tensors), (torch.nn.Module, _module_tensors)):
             self._patch_clearing(patches, owner, read)
-        for name in ("clip_grad_norm_", "clip_grad_value_"):
-            self._patch_clipping(patches, name)
+        for name in CLIPPING:
+            if hasattr(torch.nn.utils, name):
+                self._patch_clipping(patches, name)
         self._patch_scaler(patches)
 
     def _patch_clearing(self, patches: Patches, owner: Any, read: Callable[[Any], list[Tensor]]) -> None:
@@ -78,11 +82,11 @@ class Gradients:
             tensors = [parameters] if isinstance(parameters, Tensor) else list(parameters)
             limit = args[0] if args else kwargs.get("max_norm", kwargs.get("clip_value"))
             with _Paused(self.pause):
-                how = "norm" if name == "clip_grad_norm_" else "value"
-                event = self.guard(lambda: self._clip(tensors, limit, how, frame, parameters), "clip")
+                event = self.guard(lambda: self._clip(tensors, limit, CLIPPING[name], frame, parameters), "clip")
                 result = original(tensors, *args, **kwargs)
+                norm = kwargs.get("total_norm", args[1] if len(args) > 1 else None) if result is None else result
                 if event is not None:
-                    self.guard(lambda: self._clipped(event, result), "clip")
+                    self.guard(lambda: self._clipped(event, norm), "clip")
             return result
 
         patches.set(torch.nn.utils, name, clip)

@@ -28,6 +28,8 @@ def place(facts: Facts, name: str, args: Any, kwargs: dict[str, Any]) -> None:
             )  # What torch chooses, with a warning.
     if name in PICKERS and source.dim() == 2 and source.shape[0] > 1:
         facts.picks = _picks(name, source, args, kwargs)
+    elif name == "gather" and source.dim() > 2:
+        facts.picks = _picks_across(source, facts.dim, kwargs.get("index", args[2] if len(args) > 2 else None))
 
 
 def _picks(name: str, source: Tensor, args: Any, kwargs: dict[str, Any]) -> str:
@@ -45,6 +47,14 @@ def _picks(name: str, source: Tensor, args: Any, kwargs: dict[str, Any]) -> str:
         return "columns" if dim in (1, -1) and _indexes(index, rows) else ""
     alike = isinstance(index, Tensor) and index.shape in ((rows, 1), (1, rows))
     return "rows" if dim in (0, -2) and alike else ""
+
+
+def _picks_across(source: Tensor, dim: int | None, index: Any) -> str:
+    """One number per row of the last dimension, used to look up another dimension: only its first column is read."""
+    last = source.dim() - 1
+    if dim is None or dim == last or not isinstance(index, Tensor) or source.shape[last] < 2 or source.shape[dim] < 2:
+        return ""
+    return "across" if index.shape == (*source.shape[:last], 1) else ""
 
 
 def _indexes(index: Any, rows: int) -> bool:
