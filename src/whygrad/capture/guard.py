@@ -11,6 +11,10 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+LONGEST_WAIT = 2.0
+"""Seconds for which a thread waits while another one works here; then it goes on without. Our work may wait for that
+very thread: a logger that it starts, say."""
+
 
 class Guard:
     """Runs whygrad's own work between the user's; an exception stops the watching, not the script."""
@@ -24,12 +28,15 @@ class Guard:
     def __call__(self, work: Callable[[], T], where: str) -> T | None:
         if self.broken is not None:
             return None
+        taken = self.alone.acquire(timeout=LONGEST_WAIT)
         try:
-            with self.alone:
-                return work()
+            return work()
         except Exception as error:  # Anything at all: the script must go on.
             self.fail(error, where)
             return None
+        finally:
+            if taken:
+                self.alone.release()
 
     def forked(self) -> None:
         """In a child process nobody will let go of what another thread held."""

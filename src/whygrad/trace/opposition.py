@@ -15,7 +15,7 @@ from whygrad.trace.trace import Trace
 def opposed(trace: Trace) -> Iterator[tuple[Backward, frozenset[int]]]:
     """What a player's loss left on the other player, whose own loss came after that player's step and cancels it."""
     for one, other in itertools.combinations(latest(trace), 2):
-        if not _negated(trace.graph, one, other):
+        if _loss(one) == _loss(other) or not _negated(trace.graph, one, other):
             continue
         for step in reversed(trace.steps):
             found = _both(trace, step, one, other)

@@ -162,7 +162,8 @@ class Capture:
         self.settled.clear()
         self.protocol.listen(True)
         self.count.quiet = False
-        threads.insert(self.mode)
+        if not self.mode.pause.aside:
+            threads.insert(self.mode)
 
     def _close(self) -> None:
         if not self.tracing:

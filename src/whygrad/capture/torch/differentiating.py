@@ -18,20 +18,61 @@ Tensor = torch.Tensor
 _TENSOR_BACKWARD = torch.Tensor.backward.__code__
 
 
-SAMPLED = 8
-"""While nothing is traced, one call in so many is looked at: a new call site shows soon enough."""
+PASSED = 6
+"""While nothing is traced, so many calls pass from one that is looked at to the next: a new call site shows soon
+enough. Seven calls make a turn, so that of losses that alternate each gets its look."""
 LONGEST_WAIT = 20.0
 """Seconds for which a thread waits for another one's traced backward. On a busy machine the first one of a run takes
 more than a second; that threads wait for each other inside their backwards is possible, and never seen."""
 
 
 class Count:
-    """Backward calls of all threads, and whether they are only counted at present."""
+    """Backward calls of all threads, and how many of the next ones may simply pass."""
 
-    calls = 0
-    quiet = False
-    measured = False
-    """What the next backward leaves is to be measured."""
+    __slots__ = ("_counted", "_measured", "_quiet", "passing")
+
+    def __init__(self) -> None:
+        self.passing = 0
+        """Calls before the next one that is looked at; they are counted ahead."""
+        self._counted = 0
+        self._quiet = self._measured = False
+
+    @property
+    def calls(self) -> int:
+        return self._counted - self.passing
+
+    @property
+    def quiet(self) -> bool:
+        """Nothing is traced at present."""
+        return self._quiet
+
+    @quiet.setter
+    def quiet(self, quiet: bool) -> None:
+        self.attend()
+        self._quiet = quiet
+
+    @property
+    def measured(self) -> bool:
+        """What the next backward leaves is to be measured."""
+        return self._measured
+
+    @measured.setter
+    def measured(self, measured: bool) -> None:
+        self.attend()
+        self._measured = measured
+
+    def attend(self) -> None:
+        """The next call is looked at."""
+        self._counted -= self.passing
+        self.passing = 0
+
+    def called(self) -> None:
+        """A call that is looked at; while nothing is traced or measured, the next ones pass."""
+        self.attend()
+        self._counted += 1
+        if self._quiet and not self._measured:
+            self._counted += PASSED
+            self.passing = PASSED
 
 
 class _Inside(threading.local):
@@ -81,19 +122,26 @@ class Differentiating:
         inside, settled, count = self._inside, self.settled, self.count
 
         def differentiate(*args: Any, **kwargs: Any) -> Any:
-            if count.quiet and count.calls % SAMPLED and not count.measured and finite(args):
-                count.calls += 1
-                try:
-                    return original(*args, **kwargs)
-                except Exception as error:
-                    self._finish(after, sys._getframe(1), error, None)
-                    raise
+            if count.passing > 0:  # Written out here: all memory of ours that this touches is cold.
+                loss, sound = args[0] if args else None, True
+                if type(loss) is Tensor and loss.is_cpu and not loss.shape:
+                    try:
+                        sound = (value := loss.item()) - value == 0.0
+                    except (RuntimeError, TypeError):
+                        sound = True  # A stand-in without values.
+                if sound:
+                    count.passing -= 1
+                    try:
+                        return original(*args, **kwargs)
+                    except Exception as error:
+                        self._finish(after, sys._getframe(1), error, None)
+                        raise
             frame = sys._getframe(1)
             if frame.f_code is _TENSOR_BACKWARD and frame.f_back is not None:
                 frame = frame.f_back
             if inside.flag:
                 return original(*args, **kwargs)
-            count.calls += 1
+            count.called()
             if count.quiet and not finite(args):
                 self._fail(args[0], frame)
             token, turn = None, False

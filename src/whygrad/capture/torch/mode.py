@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from whygrad.capture.guard import Guard
+from whygrad.capture.guard import LONGEST_WAIT, Guard
 from whygrad.capture.torch import hooks
 from whygrad.capture.torch.recording import Recorder
 from whygrad.capture.torch.vocabulary import Role, role
@@ -21,6 +21,8 @@ class Pause(threading.local):
     """How many times over recording is suspended in this thread: inside backward, a step, or ourselves."""
 
     depth = 0
+    aside = 0
+    """Calls that pass through the mode at this moment: torch takes it off the stack meanwhile, and puts it back."""
 
 
 class ShadowMode(TorchFunctionMode):
@@ -40,8 +42,14 @@ class ShadowMode(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if not self.live or self.pause.depth or torch.compiler.is_compiling():
+        if torch.compiler.is_compiling():
             return func(*args, **kwargs)
+        if not self.live or self.pause.depth:
+            self.pause.aside += 1
+            try:
+                return func(*args, **kwargs)
+            finally:
+                self.pause.aside -= 1
         kind, name = role(func)
         if name == "retain_grad":
             self.hooked = True
@@ -56,13 +64,15 @@ class ShadowMode(TorchFunctionMode):
         if kind is not Role.IGNORE and not torch._C._are_functorch_transforms_active():
             self.calls += 1
             self.pause.depth += 1
+            taken = self.guard.alone.acquire(timeout=LONGEST_WAIT)
             try:
-                with self.guard.alone:
-                    self.recorder.record(func, args, kwargs, out, sys._getframe(1))
+                self.recorder.record(func, args, kwargs, out, sys._getframe(1))
             except Exception as error:
                 self.guard.fail(error, "recording")
             finally:
                 self.pause.depth -= 1
+                if taken:
+                    self.guard.alone.release()
         return out
 
     def _raised(self, name: str, args: Any, error: Exception, frame: FrameType) -> None:

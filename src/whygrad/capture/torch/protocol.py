@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
@@ -16,43 +15,17 @@ from whygrad.capture import frames
 from whygrad.capture.clock import Clock, remember
 from whygrad.capture.guard import Guard
 from whygrad.capture.patches import Patches
-from whygrad.capture.torch.parameters import Known, Parameters
+from whygrad.capture.torch.holding import LEAST_STRIDE, Held, Passing
+from whygrad.capture.torch.parameters import Parameters
 from whygrad.trace import Backward, Copy, Site, Step
 
 Tensor = torch.Tensor
 ALWAYS_CHECKED = 64
-LEAST_STRIDE = 16
 CHEAP_LOOK = 8
 """Parameters whose gradients are looked at per step on average, once training has settled."""
 LONGEST_STRIDE = 256
 RARER = 16
 """A look every sixteenth of the steps so far: what changes late in a run lasts."""
-
-
-@dataclass
-class Held:
-    """An optimizer that was seen."""
-
-    number: int
-    ref: weakref.ref[Any]
-    kind: str
-    site: Site | None
-    stack: tuple[Site, ...]
-    steps: int = 0
-    traced_steps: int = 0
-    parameters: tuple[int, ...] = ()
-    twice: frozenset[int] = frozenset()
-    maximizes: bool = False
-    rates: tuple[float, ...] = ()
-    tensors: list[tuple[Known, Tensor]] = field(default_factory=list)
-    """What it holds; the tensors live as long as the optimizer does."""
-    stride: int = LEAST_STRIDE
-    """Least number of steps between two looks at the gradients, so that looking stays cheap."""
-    next_look: int = 0
-    next_sample: int = 0
-    """The step at which the telemetry wants to be asked again."""
-    stopped: int | None = None
-    """The step from which on every look found that a schedule had brought the learning rates to zero."""
 
 
 class Protocol:
@@ -67,7 +40,7 @@ class Protocol:
         self.backwards: list[Backward] = []
         self.steps: list[Step] = []
         self.copies: list[Copy] = []
-        self.updates = 0
+        self.passing = Passing()
         self.symptom = False
         """A parameter that used to get gradient got none; whoever traces next clears it."""
         self._hooks: list[Any] = []
@@ -83,15 +56,22 @@ class Protocol:
         self.sample: Callable[[Held, Any, bool, FrameType], None] = lambda *_: None
         self.sampled: Callable[[Any], None] = lambda _: None
 
+    @property
+    def updates(self) -> int:
+        """Steps of all optimizers."""
+        return sum(held.steps for held in self.optimizers)
+
     # -- always on: backward, step, construction
 
     def patch_always(self, patches: Patches) -> None:
         self._patch_construction(patches)
-        self._hooks = [register_optimizer_step_pre_hook(self._pre_step)]
+        self._hooks = [register_optimizer_step_pre_hook(self.passing.hook(self._pre_step))]
 
     def listen(self, attentive: bool) -> None:
         """While the window is open every step counts, and its end matters too."""
         self.attentive = attentive
+        for held in self.optimizers:
+            held.attend()
 
     def _await_end(self, wanted: bool) -> None:
         """Hear of the end of steps only while somebody asks: a call into cold code costs microseconds per step.
@@ -125,8 +105,9 @@ class Protocol:
             return held
         stack = frames.user_stack(frame)
         site = stack[0] if stack else frames.user_site(frame)
-        held = Held(len(self.optimizers), weakref.ref(optimizer), type(optimizer).__name__, site, stack)
-        held.ref = weakref.ref(optimizer, lambda _: held.tensors.clear())
+        number, kind = len(self.optimizers), type(optimizer).__name__
+        held = Held(number, weakref.ref(optimizer), kind, site, stack, id(optimizer), self.passing)
+        held.ref = weakref.ref(optimizer, lambda _: held.died())
         self.optimizers.append(held)
         self._held[id(optimizer)] = held
         self.refresh(held, optimizer)
@@ -154,25 +135,24 @@ class Protocol:
         return self._held.get(id(optimizer))
 
     def _pre_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        held = self._held.get(id(optimizer))
-        if held is not None and held.steps < held.next_look and not self.attentive:
-            held.steps += 1  # The way almost every step goes once the window has closed.
-            self.updates += 1
-            if held.steps < held.next_sample:
-                if len(self._hooks) > 1:
-                    self._await_end(False)
-                return
-            work = self._sample
-        else:
-            work = self._stepping
-        frame = sys._getframe(1)
+        frame = sys._getframe(2)
         closure = len(args) > 1 or kwargs.get("closure") is not None  # args[0] is the optimizer itself
         with torch._C.DisableTorchFunction():
-            self.guard(lambda: work(optimizer, closure, frame), "step")
+            self.guard(lambda: self._step(optimizer, closure, frame), "step")
         self._await_end(self.sampling or self.attentive or self._evaluating is not None)
 
-    def _sample(self, optimizer: Any, closure: bool, frame: FrameType) -> None:
+    def _step(self, optimizer: Any, closure: bool, frame: FrameType) -> None:
         held = self.seen(optimizer, frame)
+        held.attend()
+        looked = held.steps >= held.next_look or self.attentive
+        held.counted += 1
+        if looked:
+            self._stepping(held, optimizer, closure, frame)
+        self._sample(held, optimizer, closure, frame)
+        if not (self.sampling or self.attentive or self._evaluating is not None):
+            held.let_pass()
+
+    def _sample(self, held: Held, optimizer: Any, closure: bool, frame: FrameType) -> None:
         if held.steps >= held.next_sample or self.attentive:
             self.sampling = True
             self.sample(held, optimizer, closure, frame)
@@ -181,10 +161,7 @@ class Protocol:
         self.sampling = False
         self.sampled(optimizer)
 
-    def _stepping(self, optimizer: Any, closure: bool, frame: FrameType) -> None:
-        held = self.seen(optimizer, frame)
-        held.steps += 1
-        self.updates += 1
+    def _stepping(self, held: Held, optimizer: Any, closure: bool, frame: FrameType) -> None:
         stride = max(held.stride, min(held.steps // RARER, LONGEST_STRIDE))
         held.next_look = held.steps + (stride if held.steps > ALWAYS_CHECKED else 0)
         known = len(held.parameters)
@@ -201,7 +178,6 @@ class Protocol:
             held.stopped = held.steps
         self.on_look(self.updates)
         self.before_step(held, closure, frame)
-        self._sample(optimizer, closure, frame)
 
     def _look(self, held: Held) -> None:
         """Which parameters have a gradient now? One that used to have it and lost it is a symptom."""

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from whygrad.capture import frames
+from whygrad.capture.torch.holding import Held
 from whygrad.capture.torch.parameters import Parameters
-from whygrad.capture.torch.protocol import Held, Protocol
+from whygrad.capture.torch.protocol import Protocol
 from whygrad.capture.torch.regions import OpenRegion
 from whygrad.capture.torch.shadow import Node, Shadow
 from whygrad.source import expressions

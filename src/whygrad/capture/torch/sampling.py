@@ -12,9 +12,9 @@ import torch
 from whygrad.capture import frames
 from whygrad.capture.budget import EVERY, Budget, Turn
 from whygrad.capture.torch.draft import Draft, written
+from whygrad.capture.torch.holding import Held
 from whygrad.capture.torch.measurement import Marks, Measurement
 from whygrad.capture.torch.moving import Moving
-from whygrad.capture.torch.protocol import Held
 from whygrad.capture.torch.scaling import Scaling
 from whygrad.capture.torch.signals import signals
 from whygrad.capture.torch.transfer import Parcel

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from whygrad.capture.torch.protocol import Held
+from whygrad.capture.torch.holding import Held
 from whygrad.capture.torch.sampling import unfit
 from whygrad.trace import Step
 
@@ -95,3 +95,4 @@ class Stepping:
             self._evaluated.append(weakref.ref(module))
             for held in self.capture.protocol.optimizers:
                 held.next_look = 0
+                held.attend()

@@ -19,7 +19,10 @@ def patch(patches: Patches, mode: TorchFunctionMode, guard: Guard) -> None:
     original = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
 
     def bootstrap(thread: Any) -> None:
-        guard(lambda: insert(mode), "thread")
+        try:
+            insert(mode)  # Only this thread's own stack: whoever started it may wait for it while we work.
+        except Exception as error:
+            guard.fail(error, "thread")
         try:
             original(thread)
         finally:
