@@ -102,7 +102,7 @@ $(TF)/ready: pyproject.toml
 # TF-Agents 0.19 is made for TensorFlow 2.15 and Keras 2.
 $(TFAGENTS)/ready: pyproject.toml
 	$(PYTHON) -m venv $(TFAGENTS)
-	$(TFAGENTS)/bin/pip install --quiet "tensorflow-cpu==2.15.1" "tf-agents==0.19.*" "pytest>=8" --editable .
+	$(TFAGENTS)/bin/pip install --quiet "tensorflow-cpu==2.15.1" "tf-agents==0.19.*" "pytest>=8" --editable ".[probe]"
 	@touch $@
 
 clean:
