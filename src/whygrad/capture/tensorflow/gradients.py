@@ -279,5 +279,5 @@ def _key(place: Where) -> object:
 
 
 def _name(place: Where) -> str:
-    """What the user calls the loss: the first argument of the call."""
-    return expressions.first_argument(place.inner or place.site) or "loss"
+    """What the user calls the loss: the first argument of `tape.gradient`, unless that stands inside Keras."""
+    return expressions.first_argument(place.inner or place.site, "gradient") or "loss"
