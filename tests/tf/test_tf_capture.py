@@ -177,6 +177,15 @@ def test_a_long_rollout_by_functions_is_no_reason_to_miss_the_update_that_follow
     assert session.report.updates == 4
 
 
+@pytest.mark.parametrize("agents", [2, 9])
+def test_agents_that_train_one_after_the_other_by_the_same_lines_are_all_healthy(agents: int) -> None:
+    kept = [updating(lambda q: tf.reduce_mean(tf.square(q - 1.0)), compiled=False, updates=8) for _ in range(agents)]
+    report = watched(lambda: [train() for _, train in kept])
+    assert loud(report) == []
+    assert report.updates == 8 * agents
+    assert sum(parameter.grad == "nonzero" for parameter in report.parameters) == 4 * min(agents, 6)
+
+
 def test_a_variable_that_the_tape_reaches_and_nobody_lists_is_named() -> None:
     body, head, optimizer = network(4), network(1), keras.optimizers.SGD(0.1)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 MOST_CALLS = 300_000
 """Operations after which recording ends although no gradient was asked for."""
 MOST_IDLE = 60
@@ -34,9 +36,16 @@ class Window:
 
     def unseen(self, place: object) -> bool:
         """A loss that came by while nothing was recorded, and that nobody has looked at yet."""
-        if place in self._losses or self.policy != "auto" or self._opened >= MOST_WINDOWS:
+        return self._new(place, self._losses)
+
+    def newcomer(self, optimizer: int) -> bool:
+        """The same of an optimizer: another agent may train by the same lines."""
+        return self._new(optimizer, self._steps)
+
+    def _new(self, key: Any, seen: dict[Any, int]) -> bool:
+        if key in seen or self.policy != "auto" or self._opened >= MOST_WINDOWS:
             return False
-        self._losses[place] = 0
+        seen[key] = 0
         self._opened += 1
         return True
 
