@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import linecache
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -175,6 +176,17 @@ def test_a_long_rollout_by_functions_is_no_reason_to_miss_the_update_that_follow
         train()
         assert len(session.captures["tensorflow"].gradients.backwards) == 3
     assert session.report.updates == 4
+
+
+def test_a_variable_is_known_by_where_it_was_made_not_by_who_wrote_to_it_last() -> None:
+    with whygrad.watch(trace="off") as session:
+        made = tf.Variable(1.0)
+        written = made.assign_add(1.0)
+        variables = session.captures["tensorflow"].variables
+        known = variables.of_handle(made.handle)
+    assert written is not made
+    assert known.ref() is made
+    assert linecache.getline(__file__, known.created.site.line).strip() == "made = tf.Variable(1.0)"
 
 
 @pytest.mark.parametrize("agents", [2, 9])
