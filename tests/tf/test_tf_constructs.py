@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pytest
@@ -108,15 +109,19 @@ def test_whole_it_is_left_alone(name: str, compiled: bool) -> None:
     assert {parameter.grad for parameter in session.report.parameters} == {"nonzero"}
 
 
+def complaint(name: str, compiled: bool) -> AbstractContextManager[object]:
+    """TensorFlow's own; a loop inside a function gives zeros, about which it says nothing."""
+    if compiled and name in ("looped", "mapped"):
+        return nullcontext()
+    return pytest.raises(ValueError, match="No gradients provided")
+
+
 @pytest.mark.parametrize("compiled", [False, True], ids=["eager", "function"])
 @pytest.mark.parametrize("name", MADE)
 def test_cut_the_line_is_named(name: str, compiled: bool) -> None:
     net, optimizer, session = network(), keras.optimizers.SGD(0.1), whygrad.watch()
-    try:
-        with session:
-            train(net, optimizer, MADE[name](True), compiled)
-    except ValueError as error:
-        assert "No gradients provided" in str(error)
+    with complaint(name, compiled), session:
+        train(net, optimizer, MADE[name](True), compiled)
     (finding,) = session.report.loud
     assert finding.code == ("WG113" if name == "custom gradient" else "WG103")
     assert finding.site is not None
