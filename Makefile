@@ -96,13 +96,13 @@ $(TIANSHOU)/ready: pyproject.toml
 $(TF)/ready: pyproject.toml
 	$(PYTHON) -m venv $(TF)
 	$(TF)/bin/python -c "import torch" 2>/dev/null || $(TF)/bin/pip install --quiet "$(TORCH)"
-	$(TF)/bin/pip install --quiet "$(TORCH)" "tensorflow-cpu==2.21.*" "tensorboard>=2.15" "pytest>=8" --editable .
+	$(TF)/bin/pip install --quiet "$(TORCH)" "tensorflow-cpu==2.21.*" "tensorboard>=2.15" "pytest>=8" --editable ".[learn]"
 	@touch $@
 
 # TF-Agents 0.19 is made for TensorFlow 2.15 and Keras 2.
 $(TFAGENTS)/ready: pyproject.toml
 	$(PYTHON) -m venv $(TFAGENTS)
-	$(TFAGENTS)/bin/pip install --quiet "tensorflow-cpu==2.15.1" "tf-agents==0.19.*" "pytest>=8" --editable .
+	$(TFAGENTS)/bin/pip install --quiet "tensorflow-cpu==2.15.1" "tf-agents==0.19.*" "pytest>=8" --editable ".[probe]"
 	@touch $@
 
 clean:

@@ -75,7 +75,8 @@ def test_check_says_what_is_wrong_and_what_is_passed(folder: Path) -> None:
         ("1_autograd/01_square", True),
         ("1_autograd/02_dot", False),
     ]
-    assert learn(folder.parent, "status").out == f"1 of {len(exercises())} passed; next: 1_autograd/02_dot\n"
+    standing = f"1 of {len(exercises())} passed; next: 1_autograd/02_dot"
+    assert learn(folder.parent, "status").out.splitlines()[0] == standing
     assert "[x] 01_square" in learn(folder.parent, "list").out
     assert learn(folder.parent, "check", "square").status == 0
 
@@ -86,7 +87,7 @@ def test_all_of_them_for_a_course(folder: Path) -> None:
     solve(folder, "square")
     done = learn(folder.parent, "check", "--all")
     assert done.status == 1
-    assert done.out.splitlines()[-1] == f"1 of {len(exercises())} passed"
+    assert f"1 of {len(exercises())} passed" in done.out.splitlines()
 
 
 def test_hints_come_one_by_one(folder: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import linecache
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -139,6 +142,62 @@ def test_a_function_that_is_traced_late_is_seen_all_the_same() -> None:
     assert trace_ended.gradients.backwards[-1].deposits == frozenset()
 
 
+def test_functions_traced_before_the_watching_do_not_keep_the_recording_open() -> None:
+    _, before = updating(lambda q: tf.reduce_mean(tf.square(q)), compiled=True, updates=100)
+    before()
+    net, optimizer = network(), keras.optimizers.SGD(0.1)
+    with whygrad.watch() as session:
+        before()
+        capture = session.captures["tensorflow"]
+        assert not capture.tracing
+        for _ in range(4):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(net.layers[1](tf.stop_gradient(net.layers[0](tf.ones([3, 4])))))
+            grads = tape.gradient(loss, net.trainable_variables)
+            optimizer.apply_gradients(zip(grads, net.trainable_variables, strict=True))
+            before()
+    assert loud(session.report) == ["WG103"]
+
+
+def test_a_long_rollout_by_functions_is_no_reason_to_miss_the_update_that_follows() -> None:
+    net, optimizer = network(), keras.optimizers.SGD(0.1)
+    act = tf.function(lambda obs: tf.argmax(net(obs), axis=1))
+
+    def train() -> None:
+        for _ in range(4):
+            for _ in range(100):
+                act(tf.ones([1, 4]))
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(net(tf.ones([3, 4])) - 1.0))
+            grads = tape.gradient(loss, net.trainable_variables)
+            optimizer.apply_gradients(zip(grads, net.trainable_variables, strict=True))
+
+    with whygrad.watch() as session:
+        train()
+        assert len(session.captures["tensorflow"].gradients.backwards) == 3
+    assert session.report.updates == 4
+
+
+def test_a_variable_is_known_by_where_it_was_made_not_by_who_wrote_to_it_last() -> None:
+    with whygrad.watch(trace="off") as session:
+        made = tf.Variable(1.0)
+        written = made.assign_add(1.0)
+        variables = session.captures["tensorflow"].variables
+        known = variables.of_handle(made.handle)
+    assert written is not made
+    assert known.ref() is made
+    assert linecache.getline(__file__, known.created.site.line).strip() == "made = tf.Variable(1.0)"
+
+
+@pytest.mark.parametrize("agents", [2, 9])
+def test_agents_that_train_one_after_the_other_by_the_same_lines_are_all_healthy(agents: int) -> None:
+    kept = [updating(lambda q: tf.reduce_mean(tf.square(q - 1.0)), compiled=False, updates=8) for _ in range(agents)]
+    report = watched(lambda: [train() for _, train in kept])
+    assert loud(report) == []
+    assert report.updates == 8 * agents
+    assert sum(parameter.grad == "nonzero" for parameter in report.parameters) == 4 * min(agents, 6)
+
+
 def test_a_variable_that_the_tape_reaches_and_nobody_lists_is_named() -> None:
     body, head, optimizer = network(4), network(1), keras.optimizers.SGD(0.1)
 
@@ -168,6 +227,24 @@ def test_clipping_each_variable_by_itself_is_noted_with_numbers() -> None:
     assert len(notes) == 1
     assert notes[0].evidence["limit"] == 0.01
     assert notes[0].evidence["after"] == pytest.approx(0.02, rel=1e-3)  # Four variables, each at its limit.
+
+
+def test_inside_a_function_the_numbers_of_clipping_come_from_telemetry(tmp_path: Path) -> None:
+    net, optimizer = network(), keras.optimizers.SGD(0.1, clipnorm=0.01)
+
+    def step() -> None:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(net(tf.ones([3, 4])) - 2.0))
+        grads = tape.gradient(loss, net.trainable_variables)
+        optimizer.apply_gradients(zip(grads, net.trainable_variables, strict=True))
+
+    run = tf.function(step)
+    report = watched(lambda: [run() for _ in range(4)], log=str(tmp_path / "out.jsonl"))
+    (note,) = [finding for finding in report.findings if finding.code == "WG305"]
+    assert (note.severity, note.evidence["variables"]) == ("note", 4)
+    assert note.evidence["after"] == pytest.approx(0.02, rel=1e-3)
+    first = json.loads((tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    assert note.evidence["before"] == pytest.approx(first["raw_norm"], rel=1e-5)
 
 
 def test_one_limit_for_all_is_no_matter() -> None:

@@ -47,8 +47,8 @@ print(hashlib.sha256(b"".join(np.array(w).tobytes() for w in weights)).hexdigest
 """
 
 
-def run(folder: Path, *command: str) -> str:
-    (folder / "train.py").write_text(TRAINING, encoding="utf-8")
+def run(folder: Path, *command: str, script: str = TRAINING) -> str:
+    (folder / "train.py").write_text(script, encoding="utf-8")
     done = subprocess.run([sys.executable, *command], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout.strip()
@@ -87,6 +87,45 @@ def test_telemetry_sees_both_sides_of_clipping_and_changes_nothing(tmp_path: Pat
 def test_the_default_run_changes_nothing_either(tmp_path: Path) -> None:
     for mode in ("eager", "function"):
         assert run(tmp_path, "-m", "whygrad", "run", "-q", "train.py", mode) == run(tmp_path, "train.py", mode)
+
+
+FITTING = """
+import hashlib, sys
+import numpy as np
+from tensorflow import keras
+
+keras.utils.set_random_seed(3)
+model = keras.Sequential([keras.layers.Dense(8, activation="tanh"), keras.layers.Dense(1)])
+model.build((None, 4))
+options = {"default": {}, "xla": {"jit_compile": True}, "eager": {"run_eagerly": True}}[sys.argv[1]]
+model.compile(keras.optimizers.Adam(1e-2, global_clipnorm=0.1), "mse", **options)
+obs = np.random.default_rng(0).normal(size=(160, 4)).astype("float32")
+model.fit(obs, 2 * obs[:, :1], epochs=2, batch_size=16, verbose=0)
+print(hashlib.sha256(b"".join(w.numpy().tobytes() for w in model.trainable_variables)).hexdigest())
+"""
+
+
+@pytest.mark.parametrize("mode", ["default", "eager"])
+def test_every_step_of_keras_fit_can_be_sampled(tmp_path: Path, mode: str) -> None:
+    plain = run(tmp_path, "train.py", mode, script=FITTING)
+    asked = ("-m", "whygrad", "run", "-q", "--budget", "100", "--log", "out.jsonl", "train.py", mode)
+    assert run(tmp_path, *asked, script=FITTING) == plain
+    found = records(tmp_path)
+    assert len(found) == 20
+    assert {name for r in found for name in r["losses"]} == {"loss"}
+    assert [len(r["parameters"]) for r in found] == [4] * 20
+    assert all(r["clipped_norm"] <= 0.1 * (1 + 1e-5) for r in found)
+    assert found[0]["raw_norm"] > 1.0
+
+
+def test_what_xla_compiles_is_left_alone_and_said_to_be(tmp_path: Path) -> None:
+    plain = run(tmp_path, "train.py", "xla", script=FITTING)
+    asked = ("-m", "whygrad", "run", "-q", "--budget", "100", "--log", "out.jsonl", "--json", "report.json")
+    assert run(tmp_path, *asked, "train.py", "xla", script=FITTING) == plain
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert report["limits"] == ["gradients inside a function compiled by XLA (jit_compile=True) are not sampled"]
+    assert report["updates"] == 20
+    assert {parameter["grad"] for parameter in report["parameters"]} == {"nonzero"}
 
 
 def test_histograms_count_every_value() -> None:

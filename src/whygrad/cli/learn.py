@@ -113,15 +113,26 @@ def interact(options: argparse.Namespace) -> int:
 
 
 def check(options: argparse.Namespace) -> int:
-    from whygrad.learn.course import exercises, find
+    from whygrad.learn.course import exercises, possible
 
     folder = opened(options)
     if options.all and options.names:
         raise ValueError("name exercises, or say --all")
-    wanted = list(exercises()) if options.all else [find(name) for name in options.names] or [folder.current()]
+    wanted = list(exercises()) if options.all else [possible(name) for name in options.names] or [folder.current()]
     if folder.new:
         lay_out(folder)
-    return _checked(folder, wanted, options.json)
+    status = _checked(folder, wanted, options.json)
+    if options.all:
+        skipped()
+    return status
+
+
+def skipped() -> None:
+    """Name the tracks that are left out here."""
+    from whygrad.learn import telling
+
+    if rows := telling.optional():
+        say("\n".join(rows))
 
 
 def _checked(folder: Folder, wanted: list[Exercise], file: Path | None) -> int:
@@ -151,6 +162,7 @@ def status(options: argparse.Namespace) -> int:
     from whygrad.learn import telling
 
     say(telling.standing(opened(options)))
+    skipped()
     return 0
 
 
@@ -205,19 +217,21 @@ def told_reset(exercise: Exercise, kept: Path | None) -> str:
 
 
 def verify(options: argparse.Namespace) -> int:
-    from whygrad.learn.course import exercises, find
+    from whygrad.learn.course import exercises, possible
     from whygrad.learn.verify import prove
     from whygrad.learn.workshop import Workshop
 
     began, proofs = time.monotonic(), []
     with Workshop() as workshop:
-        for exercise in [find(name) for name in options.names] or exercises():
+        for exercise in [possible(name) for name in options.names] or exercises():
             proof = prove(exercise, workshop, options.seed)
             proofs.append(proof)
             say([Text(f"{'proved' if proof else 'FAILED'}  {exercise.key}", "" if proof else "bold red")])
             say([Text(f"  {complaint}") for complaint in proof.complaints])
     good, attempts = sum(map(bool, proofs)), sum(p.attempts for p in proofs)
     say(f"{good} of {len(proofs)} exercises proved: {attempts} attempts in {time.monotonic() - began:.0f} s")
+    if not options.names:
+        skipped()
     if options.json is not None:
         rows = [
             _row(p.exercise.key, bool(p), "; ".join(p.complaints), p.seconds) | {"slowest": p.slowest} for p in proofs

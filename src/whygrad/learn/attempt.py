@@ -4,8 +4,9 @@ anything to; what comes out is material for a judge elsewhere."""
 from __future__ import annotations
 
 import contextlib
-import importlib
+import importlib.util
 import random
+import sys
 import traceback
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -53,6 +54,8 @@ def sow(seed: int) -> None:
         import numpy as np
 
         np.random.seed(seed)
+    if "tensorflow" in sys.modules:
+        sys.modules["tensorflow"].random.set_seed(seed)
 
 
 def _executed(compiled: CodeType, file: str) -> Code:
@@ -112,6 +115,8 @@ PRELOADED = (
     "whygrad.capture.torch",
     "whygrad.report.text",
 )
+TENSORFLOW = ("tensorflow", "tensorflow.keras", "whygrad.capture.tensorflow", "whygrad.learn.taping")
+"""Takes as long again as torch, and only the last track needs it."""
 PROBES = "whygrad.probe.harness"
 """Needs gymnasium, which the first three tracks do not."""
 
@@ -135,5 +140,19 @@ def preload_optimizers() -> None:
         kind([torch.zeros(1, requires_grad=True)], lr=0.1)
 
 
+def preload_tensorflow() -> None:
+    """Importing it starts no thread; its first operation does, and that happens in the child."""
+    for name in TENSORFLOW:
+        importlib.import_module(name)
+
+
+def tapes(job: Job) -> bool:
+    return "tensorflow" in job.source + job.checks and importlib.util.find_spec("tensorflow") is not None
+
+
 def optimizes(job: Job) -> bool:
     return "optim" in job.source + job.checks
+
+
+LATER = {optimizes: preload_optimizers, tapes: preload_tensorflow}
+"""What is imported when a job first wants it."""

@@ -7,7 +7,8 @@ checks.py     ask(draw): questions, drawn anew for every check
               judge(asked, seen, right): runs outside it and yields what is wrong, the most helpful thing first;
               `right` is what the solution answers to the same questions, and may be left out
                   raised(error): optional, what an exception means here
-lesson.toml   title, hints, and wrong attempts: edits of the solution, each with the message it must get
+lesson.toml   title, hints, and wrong attempts: edits of the solution, each with the message it must get;
+              `needs` names a package without which the exercise is optional, and left out
 why.md        the reasoning
 """
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import importlib.util
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +80,18 @@ class Exercise:
         return float(self.lesson.get("limit", LIMIT))
 
     @property
+    def needs(self) -> str:
+        """A package beside torch; an exercise that needs one is optional."""
+        return str(self.lesson.get("needs", ""))
+
+    @property
+    def reason(self) -> str:
+        """Why it cannot be done here; empty where it can."""
+        if not self.needs or importlib.util.find_spec(self.needs) is not None:
+            return ""
+        return f'needs {self.needs}, which is not installed: pip install "whygrad[{self.needs}]"'
+
+    @property
     def watch(self) -> str:
         """How whygrad watches an attempt: "always" traces every update, "auto" as in a long run."""
         return str(self.lesson.get("watch", "always"))
@@ -110,17 +124,40 @@ def _attempt(exercise: Exercise, entry: dict[str, Any]) -> WrongAttempt:
 
 
 @functools.cache
-def exercises() -> tuple[Exercise, ...]:
-    """All of them, in order."""
+def every() -> tuple[Exercise, ...]:
+    """All of them, in order, also those that cannot be done here."""
     folders = sorted(file.parent for file in HOME.glob("*/*/lesson.toml"))
     return tuple(Exercise(folder.parent.name, folder.name, folder) for folder in folders)
+
+
+@functools.cache
+def exercises() -> tuple[Exercise, ...]:
+    """Those that can be done here, in order."""
+    return tuple(exercise for exercise in every() if not exercise.reason)
+
+
+def left_out() -> dict[str, tuple[int, str]]:
+    """Tracks with exercises that cannot be done here: how many, and why."""
+    out: dict[str, tuple[int, str]] = {}
+    for exercise in every():
+        if exercise.reason:
+            out[exercise.track] = (out.get(exercise.track, (0, ""))[0] + 1, exercise.reason)
+    return out
+
+
+def possible(name: str) -> Exercise:
+    """By the same names; an exercise that cannot be done here is refused."""
+    found = find(name)
+    if found.reason:
+        raise ValueError(f"{found.key} is optional and was skipped: it {found.reason}")
+    return found
 
 
 def find(name: str) -> Exercise:
     """By key (1_autograd/01_square), name (01_square) or bare name (square)."""
     wanted = name.strip().removesuffix(".py").replace("\\", "/")
     wanted = "/".join(wanted.split("/")[-2:])
-    found = [e for e in exercises() if wanted in (e.key, e.name, e.name.partition("_")[2])]
+    found = [e for e in every() if wanted in (e.key, e.name, e.name.partition("_")[2])]
     if len(found) == 1:
         return found[0]
     if found:

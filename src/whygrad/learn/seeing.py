@@ -43,11 +43,11 @@ def tensor(value: Any, what: str, shape: Iterable[int] | None = None) -> Tensor:
         article = "None: is there a return?" if value is None else f"a {type(value).__name__}"
         raise WrongError(f"{what} should be a tensor, and is {article}")
     if shape is not None and tuple(value.shape) != tuple(shape):
-        raise WrongError(f"{what} should have shape {_shape(shape)}, and has {_shape(value.shape)}")
+        raise WrongError(f"{what} should have shape {shaped(shape)}, and has {shaped(value.shape)}")
     return value
 
 
-def _shape(shape: Iterable[int]) -> str:
+def shaped(shape: Iterable[int]) -> str:
     numbers = [str(int(n)) for n in shape]
     return f"({', '.join(numbers)}{',' if len(numbers) == 1 else ''})"
 

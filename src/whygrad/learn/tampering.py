@@ -62,9 +62,17 @@ def _spaces() -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"torch.{part.__name__}", dict(vars(part))
     for module in (torch.autograd, torch.nn.functional, torch.distributions, torch.nn.utils):
         yield module.__name__, vars(module)
+    if "tensorflow" in sys.modules:
+        yield from _tensorflow(sys.modules["tensorflow"])
     for name, own in list(sys.modules.items()):
         if name.partition(".")[0] == "whygrad":
             yield from _inside(name, own)
+
+
+def _tensorflow(tf: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield "tensorflow", vars(tf)
+    for part in (tf.GradientTape, tf.Variable, tf.Tensor, tf.keras.Model, tf.keras.optimizers.Optimizer):
+        yield f"tensorflow.{part.__name__}", dict(vars(part))
 
 
 def _inside(name: str, module: Any) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.text import Text
 
 from whygrad.learn.checking import Verdict
-from whygrad.learn.course import Exercise, exercises
+from whygrad.learn.course import Exercise, exercises, left_out
 from whygrad.learn.folder import Folder
 
 PRINTED = 8
@@ -40,7 +40,14 @@ def catalogue(folder: Folder) -> list[Text]:
         done = exercise.key in folder.progress.passed
         mark = "x" if done else ">" if exercise == here else " "
         out.append(Text(f"  [{mark}] {exercise.name:<24}{exercise.title}", "green" if done else ""))
-    return out
+    return out + [Text(row, "dim") for row in optional()]
+
+
+def optional() -> list[str]:
+    """A line for every track that is left out here."""
+    return [
+        f"{track}: optional, {count} exercises skipped (it {reason})" for track, (count, reason) in left_out().items()
+    ]
 
 
 def standing(folder: Folder) -> str:

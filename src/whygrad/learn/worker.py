@@ -39,13 +39,13 @@ def main() -> int:
     os.dup2(2, 1)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # Takes the child along.
     attempt.preload()
-    tampered, optimizers = _sealed(), False
+    tampered, later = _sealed(), dict(attempt.LATER)
     _reply(replies, {"ready": True})
     for line in sys.stdin:
         job = Job(**loads(line))
-        if not optimizers and attempt.optimizes(job):
-            attempt.preload_optimizers()
-            tampered, optimizers = _sealed(), True
+        for wanted in [wanted for wanted in later if wanted(job)]:
+            later.pop(wanted)()
+            tampered = _sealed()
         _reply(replies, supervised(job, tampered))
     return 0
 

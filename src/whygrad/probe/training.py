@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import random
+import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -146,6 +147,8 @@ def _sow(seed: int) -> None:
         import torch
 
         torch.manual_seed(seed)
+    if "tensorflow" in sys.modules:
+        sys.modules["tensorflow"].random.set_seed(seed)
 
 
 @contextmanager
@@ -166,8 +169,9 @@ def _one_thread() -> Iterator[None]:
 
 @contextmanager
 def _watched(wanted: bool, answer: Answer) -> Iterator[None]:
-    """Watch the training, unless somebody watches already or there is no torch."""
-    if not wanted or active() is not None or importlib.util.find_spec("torch") is None:
+    """Watch the training, unless somebody watches already or there is nothing to watch."""
+    framework = "tensorflow" in sys.modules or importlib.util.find_spec("torch") is not None
+    if not wanted or active() is not None or not framework:
         yield
         return
     session: Session = watch(budget=0.0)

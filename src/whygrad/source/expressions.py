@@ -108,10 +108,10 @@ def operand(site: Site, index: int) -> str:
     return ""
 
 
-def first_argument(site: Site | None) -> str:
-    """What a call is given first, as written; nothing where that is no name."""
+def first_argument(site: Site | None, method: str) -> str:
+    """What a call of this method is given first, as written; nothing where no such call stands there."""
     node = at(site) if site is not None else None
-    if not isinstance(node, ast.Call) or not node.args:
+    if not isinstance(node, ast.Call) or not node.args or getattr(node.func, "attr", "") != method:
         return ""
     found = ast.unparse(node.args[0])
     return found if len(found) <= LONGEST_TEXT else ""

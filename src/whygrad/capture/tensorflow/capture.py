@@ -60,7 +60,7 @@ class Capture:
         self.clipping = Clipping(self)
         self.writing = Writing(self)
         self.recorder.on_write = self.writing.written
-        self.recorder.on_call = self.close_if_enough
+        self.recorder.on_call = self._called
         self.naming = Naming(self.variables)
         self.extraction = Extraction(self)
         self.sampling = Sampling(self, options)
@@ -137,6 +137,11 @@ class Capture:
         self.shadow.clear()
         self.recorder.kept.clear()
         self.tapes.forget()
+
+    def _called(self) -> None:
+        if not self.tapes.active:
+            self.window.called()
+        self.close_if_enough()
 
     def close_if_enough(self) -> None:
         """Not while a function is being traced: all of it is to be seen."""

@@ -91,6 +91,12 @@ class Clipping:
             clip.size, clip.after = _norm(arrays), _norm(limited(arrays, limit))
         remember(self.clips, clip)
 
+    def measured(self, numbers: list[int], before: list[Any], after: list[Any]) -> None:
+        """A step inside a function was sampled: its clips had no numbers when the function was traced."""
+        waiting = [c for c in self.clips if c.size is None and c.parameters and c.parameters.issubset(numbers)]
+        for clip in waiting:
+            clip.size, clip.after = _norm(before), _norm(after)
+
 
 def _grown(size: float | None, tensors: list[Any]) -> float | None:
     """The norm with these as well; None as long as numbers are not at hand."""

@@ -186,10 +186,10 @@ class Gradients:
             known.used = True
         return known.number if known is not None else None
 
-    def _gradient(self, backward: Backward, number: int, values: Any, root: Node | None, place: Where) -> None:
+    def _gradient(self, backward: Backward, number: int | None, values: Any, root: Node | None, place: Where) -> None:
         """A gradient is a value as well: another tape may follow it, and then it hangs on all that the loss did."""
         node = self.capture.shadow.new(Kind.COMPUTE, "gradient", place)
-        node.gradient, node.outside = (backward.id, number), OUTSIDE
+        node.gradient, node.outside = (backward.id, number) if number is not None else None, OUTSIDE
         recording = self.capture.tapes.recording
         if recording and private.followed(values):
             node.requires_grad, node.tapes = True, recording
@@ -201,10 +201,12 @@ class Gradients:
     ) -> None:
         deposits, zeros = set(), set()
         for number, gradient in zip(numbers, own, strict=True):
-            if number is None or gradient is None:
+            values = gradient.values if isinstance(gradient, tf.IndexedSlices) else gradient
+            if number is None and values is not None:
+                self._gradient(backward, None, values, root, place)
+            if number is None or values is None:
                 continue
             known = self.capture.variables.known_list[number]
-            values = gradient.values if isinstance(gradient, tf.IndexedSlices) else gradient
             shape = tuple(values.shape)
             if values is gradient and None not in shape and shape != known.shape:
                 self.misshapen[number] = shape
@@ -279,5 +281,5 @@ def _key(place: Where) -> object:
 
 
 def _name(place: Where) -> str:
-    """What the user calls the loss: the first argument of the call."""
-    return expressions.first_argument(place.inner or place.site) or "loss"
+    """What the user calls the loss: the first argument of `tape.gradient`, unless that stands inside Keras."""
+    return expressions.first_argument(place.inner or place.site, "gradient") or "loss"

@@ -83,6 +83,7 @@ class Sampling:
     ) -> None:
         optimizer = held.ref()
         used = limited(arrays, limit_of(optimizer))
+        self.capture.clipping.measured(numbers, [raws.get(n, a) for n, a in zip(numbers, arrays, strict=True)], used)
         self._latest = max(self._latest, update)  # TensorBoard drops what comes after a later step.
         record = Record(self._latest, self.budget.elapsed, self._title(held), losses=losses)
         for number, gradient in zip(numbers, used, strict=True):

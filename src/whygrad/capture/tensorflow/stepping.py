@@ -110,7 +110,9 @@ class Stepping:
 
     def _before(self, optimizer: Any, pairs: Pairs, frame: FrameType) -> Held:
         held = self.held(optimizer)
-        if self.capture.tracing:
+        if not held.parameters and not self.capture.tracing and self.capture.window.newcomer(held.number):
+            self.capture.open()
+        if self.capture.tracing or not held.parameters:
             numbers = [n for _, v in pairs if (n := self.number(v)) is not None]
             held.parameters.update(dict.fromkeys(numbers))
             held.given = where(frame)

@@ -62,7 +62,8 @@ class Variables:
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
             original(self, *args, **kwargs)
             handle = getattr(self, "handle", None)
-            if handle is not None:
+            # An eager `assign` returns another object for the same variable; every step of an optimizer makes dozens.
+            if handle is not None and id(handle) not in variables._made and id(handle) not in variables._by_handle:
                 variables._made[id(handle)] = (weakref.ref(self), handle, where(sys._getframe(1)))
 
         patches.set(private.BaseVariable, "__init__", __init__)
