@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,13 +17,16 @@ from whygrad.trace.signs import NEGATING, signed
 from whygrad.trace.terms import SUMS
 
 GAINS = re.compile(r"adv|return|reward|gae|\bret(s|urns)?\b|\br\b|score|gain|(^|_)G(_|$)|(^|[^a-z])rtg", re.IGNORECASE)
-COSTS = re.compile(r"cost|regret|penal|dist(ance)?s?\b(?!\.)|loss|energy|error|neg|violat|danger", re.IGNORECASE)
+COSTS = re.compile(
+    r"cost|regret|penal|dist(ance)?s?\b(?!\.)|loss|energy|error|neg|violat|danger"
+    r"|length|travel|makespan|delay|latency|wait|fuel|consum|deviation|residual",
+    re.IGNORECASE,
+)
 WEIGHING = PRODUCTS | {"einsum", "dot", "vdot", "inner", "matmul", "__matmul__", "mv"}
 UNCHANGED = frozenset({"squeeze", "unsqueeze", "view", "reshape", "sum", "stack", "cat", "clone"})
 LIKELIHOODS = frozenset({"cross_entropy", "nll_loss", "binary_cross_entropy_with_logits"})
 """Negative log-probabilities of what was done."""
 MOST = 40
-CALLED = re.compile(r"\.entropy\(\)$")
 
 
 @dataclass(slots=True)
@@ -156,10 +160,16 @@ def _negated(graph: Graph, side: list[Op]) -> bool:
 
 def _entropy(graph: Graph, backward: Backward, op: Op, sign: int, outermost: bool) -> Iterator[Wrong]:
     """The entropy of a policy, added to the loss: by its call, or as a sum of p log p with a minus."""
-    called = outermost and sign > 0 and op.requires_grad and CALLED.search(expressions.text(op.site))
+    called = outermost and sign > 0 and op.requires_grad and _calls_entropy(op)
     if called or (sign < 0 and _p_log_p(graph, op)):
         site = _summand(graph, backward.root or 0, op)
         yield Wrong(backward, op, "entropy", f"{expressions.text(site) or 'the entropy'} is added to the loss", site)
+
+
+def _calls_entropy(op: Op) -> bool:
+    """`dist.entropy()`, and nothing around it."""
+    node = expressions.at(op.site) if op.site is not None else None
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "entropy"
 
 
 def _p_log_p(graph: Graph, op: Op) -> bool:

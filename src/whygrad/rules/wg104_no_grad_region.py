@@ -85,21 +85,29 @@ def check(trace: Trace) -> Iterator[Finding]:
 
 
 def _still_off(trace: Trace) -> Iterator[Finding]:
-    """Backward raised while gradient was switched off, by something that was never undone."""
+    """Backward raised while gradient was switched off, by something around it or never undone."""
     raised = trace.raised
     if raised is None or raised.region is None or raised.region.site is None:
         return
     how = raised.region.how
+    if how.startswith("set_grad_enabled"):
+        off, why = "still off", f"operations after {how} leave no history until it is undone."
+        here = f"{how} switched it off here, and nothing has switched it on again"
+        fix = "use `with torch.no_grad():` around the part that needs none, so that it ends by itself"
+    else:
+        off, why = "off", "operations in there leave no history, nor do those of the functions it calls."
+        here = f"{how} is in force up to the line that raised"
+        fix = f"end {how} before that, or put it only around what needs no gradient"
     yield Finding(
         CODE,
         NAME,
         "error",
-        f"{raised.subject or 'the loss'} has no graph: gradient recording is still off when it is computed",
+        f"{raised.subject or 'the loss'} has no graph: gradient recording is {off} when it is computed",
         raised.region.site,
-        f"{how} switched it off here, and nothing has switched it on again",
+        here,
         [Label(raised.site, "raised here")] if raised.site is not None else [],
-        f"operations after {how} leave no history until it is undone.",
+        why,
         f"{raised.type}: {raised.message}",
-        "use `with torch.no_grad():` around the part that needs none, so that it ends by itself",
+        fix,
         evidence={"raised": raised.message, "cause": "no-grad"},
     )

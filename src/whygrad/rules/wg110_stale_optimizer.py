@@ -35,11 +35,13 @@ for _ in range(3):
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.source import expressions
+from whygrad.source.storing import assigned
 from whygrad.trace import Site, Trace
 from whygrad.trace.membership import Stale, stale
 
@@ -92,4 +94,6 @@ def _replacement(trace: Trace, found: Stale) -> Site | None:
         building = site.function.endswith("__init__") and not twice  # It only makes; whoever called it replaces.
         if not building and any(target.split(".")[-1] in attributes for target in expressions.targets(site)):
             return site
-    return None
+    sources = expressions.parameter_sources(found.optimizer.site)
+    handed = [assigned(trace.files, name.split(".")[-1]) for name in sources]
+    return next((s for s in handed if s is not None and not isinstance(expressions.at(s), ast.Call)), None)

@@ -46,6 +46,7 @@ from whygrad.idling import drained, thrown_away
 from whygrad.source.discarding import Useless
 from whygrad.source.exhausting import Exhausted
 from whygrad.trace import Trace
+from whygrad.trace.crosstalk import crosstalk
 
 CODE = "WG208"
 NAME = "discarded-result"
@@ -55,7 +56,9 @@ def check(trace: Trace) -> Iterator[Finding]:
     for found in thrown_away(trace):
         yield _without_effect(found)
     for spent in drained(trace):
-        yield _nothing_left(spent)
+        # To freeze a critic for the actor's loss saves work, no more, where nobody applies what it would have got.
+        harmless = spent.toggles and not any(crosstalk(trace))
+        yield _nothing_left(spent, "note" if harmless else "error")
 
 
 def _without_effect(found: Useless) -> Finding:
@@ -93,11 +96,11 @@ def _without_effect(found: Useless) -> Finding:
     return Finding(CODE, NAME, "error", message, found.site, here, [], why, seen, fix, evidence={"how": found.how})
 
 
-def _nothing_left(spent: Exhausted) -> Finding:
+def _nothing_left(spent: Exhausted, severity: str) -> Finding:
     return Finding(
         CODE,
         NAME,
-        "error",
+        severity,
         f"nothing happens to the parameters in {spent.what}: the iterator was used up before",
         spent.site,
         "runs over an iterator that has nothing left",

@@ -30,6 +30,8 @@ class Exhausted:
     made: Site
     again: tuple[int, int] | None = None
     """It is the only use: true from the second time on that these lines run."""
+    toggles: bool = False
+    """All that was to be done is to switch `requires_grad` off and on again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class _Use:
     node: ast.AST
     blocks: tuple[int, ...]
     loop: ast.For | ast.While | None
+    switches: bool
 
 
 def exhausted(file: str) -> Iterator[Exhausted]:
@@ -60,10 +63,24 @@ def _names(file: str, function: str, scope: ast.AST) -> Iterator[Exhausted]:
         uses = _drains(scope, name)
         second = _second(uses)
         if second is not None:
-            yield Exhausted(Site(*expressions.span(file, second.node)), name, function, made)
+            yield Exhausted(_place(file, second), name, function, made, None, _toggled(uses))
         elif len(uses) == 1 and (loop := uses[0].loop) is not None and not _within(values[0], loop):
             lines = (loop.lineno, loop.end_lineno or loop.lineno)
-            yield Exhausted(Site(*expressions.span(file, uses[0].node)), name, function, made, lines)
+            yield Exhausted(_place(file, uses[0]), name, function, made, lines, _toggled(uses))
+        else:
+            yield from _inside(file, scope, name, made, any(len(use.blocks) == 1 for use in uses))
+
+
+def _inside(file: str, scope: ast.AST, name: str, made: Site, drained: bool) -> Iterator[Exhausted]:
+    """Functions inside that run over what the one around them made, and drained itself or leaves to their calls."""
+    for node in own(scope):
+        if not isinstance(node, Function) or name in _bindings(own(node)):
+            continue
+        uses = _drains(node, name)
+        if uses:
+            again = None if drained else (node.lineno, node.end_lineno or node.lineno)
+            yield Exhausted(_place(file, uses[0]), name, node.name, made, again, _toggled(uses))
+            return
 
 
 def _attributes(file: str, owner: ast.ClassDef) -> Iterator[Exhausted]:
@@ -79,9 +96,8 @@ def _attributes(file: str, owner: ast.ClassDef) -> Iterator[Exhausted]:
         for method, uses in by_method:
             if not uses or _within(values[0], method):
                 continue
-            site = Site(*expressions.span(file, uses[-1].node))
             again = None if early and len(early[0].blocks) == 1 else (method.lineno, method.end_lineno or method.lineno)
-            yield Exhausted(site, name, method.name, made, again)
+            yield Exhausted(_place(file, uses[-1]), name, method.name, made, again, _toggled(uses))
             break
 
 
@@ -121,7 +137,8 @@ def _drains(scope: ast.AST, name: str) -> list[_Use]:
             return
         drained = _drained(node)
         if any(_mentions(part, name) for part in drained):
-            out.append(_Use(node.iter if isinstance(node, (ast.For, ast.comprehension)) else node, blocks, loop))
+            place = node.iter if isinstance(node, (ast.For, ast.comprehension)) else node
+            out.append(_Use(place, blocks, loop, isinstance(node, ast.For) and all(map(_switches, node.body))))
         for field, value in ast.iter_fields(node):
             block = isinstance(value, list) and bool(value) and isinstance(value[0], ast.stmt)
             inside = (*blocks, id(value)) if block else blocks
@@ -132,6 +149,22 @@ def _drains(scope: ast.AST, name: str) -> list[_Use]:
 
     visit(scope, (), None)
     return out
+
+
+def _place(file: str, use: _Use) -> Site:
+    return Site(*expressions.span(file, use.node))
+
+
+def _toggled(uses: list[_Use]) -> bool:
+    return sum(use.switches for use in uses) >= 2
+
+
+def _switches(statement: ast.stmt) -> bool:
+    """`p.requires_grad = ...`, or the call of the same."""
+    if isinstance(statement, ast.Assign):
+        return last_name(statement.targets[0]) == "requires_grad"
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and last_name(call.func) == "requires_grad_"
 
 
 def _drained(node: ast.AST) -> list[ast.expr]:

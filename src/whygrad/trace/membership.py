@@ -90,9 +90,12 @@ def _same_shapes(trace: Trace, new: set[int], old: set[int]) -> set[int]:
     # What no name leads to any more has been replaced, maybe by a copy of another network.
     gone = all(trace.parameter(n).lost for n in old)
     fresh = {n for n in new if gone or not trace.parameter(n).loaded}
-    shapes = sorted(trace.parameter(n).shape for n in fresh)
-    same = shapes == sorted(trace.parameter(n).shape for n in old)
-    return fresh if same and fresh else set()
+    wanted = sorted(trace.parameter(n).shape for n in old)
+    # Several networks may have been replaced at once, each with a loss of its own.
+    for found in (fresh, *(fresh & backward.deposits for backward in trace.rooted)):
+        if found and sorted(trace.parameter(n).shape for n in found) == wanted:
+            return found
+    return set()
 
 
 def unheld(trace: Trace) -> list[Unheld]:

@@ -106,8 +106,8 @@ class Gradients:
 
     # -- events
 
-    def cleared(self, tensors: Iterable[Tensor], site: Site | None) -> None:
-        knowns = self._known(tensors)
+    def cleared(self, tensors: list[Tensor], site: Site | None) -> None:
+        knowns = self._known([*tensors, *self._same(tensors)])
         lost = {known.number: tuple(known.deposits) for known in knowns if known.deposits}
         for known in knowns:
             known.deposits.clear()
@@ -246,6 +246,12 @@ class Gradients:
         gone = [t for k, t in self.parameters.within_reach() if k.deposits and t.is_leaf and t.grad is None]
         if gone:
             self.cleared(gone, None)
+
+    def _same(self, tensors: list[Tensor]) -> list[Tensor]:
+        """Parameters that were handed the very gradients of these, which were zeroed and not taken away."""
+        handed = [(t, t.grad) for k, t in self.parameters.within_reach() if k.assigned and t.is_leaf]
+        zeroed = {id(t.grad) for t in tensors if t.is_leaf and t.grad is not None} if handed else set()
+        return [t for t, grad in handed if grad is not None and id(grad) in zeroed]
 
     def _known(self, tensors: Iterable[Tensor]) -> list[Known]:
         return [known for t in tensors if (known := self.parameters.find(t)) is not None]

@@ -15,6 +15,7 @@ from whygrad.capture.torch.protocol import Protocol
 from whygrad.capture.torch.regions import OpenRegion
 from whygrad.capture.torch.shadow import Node, Shadow
 from whygrad.source import expressions
+from whygrad.source.enclosing import off_around
 from whygrad.trace import Backward, Kind, Raised, Region, Site
 
 if TYPE_CHECKING:
@@ -107,11 +108,17 @@ class Errors:
             _odd_dtype(raised, [operand for operand, _, _ in mixed.inputs] if mixed is not None else [root])
 
     def still_off(self, stack: tuple[Site, ...]) -> None:
-        """Gradient was off when an untraced backward failed: the one plain switch in the user's files did it."""
+        """Gradient was off when an untraced backward failed: by what the lines stand inside of, or the one switch."""
+        if self.raised is None or self.raised.code != "WG601":
+            return
+        around = next((found for site in stack if (found := off_around(site)) is not None), None)
+        if around is not None:
+            self.raised.region = Region(0, around[0], "user", around[1])
+            return
         switches = [
             found for file in dict.fromkeys(site.file for site in stack) for found in expressions.switches(file)
         ]
-        if self.raised is not None and self.raised.code == "WG601" and len(switches) == 1:
+        if len(switches) == 1:
             self.raised.region = Region(0, "set_grad_enabled(False)", "user", switches[0])
 
     def in_operation(self, name: str, args: Any, error: Exception, frame: FrameType, recorder: Recorder) -> None:
