@@ -162,7 +162,7 @@ def _entropy(graph: Graph, backward: Backward, op: Op, sign: int, outermost: boo
     """The entropy of a policy, added to the loss: by its call, or as a sum of p log p with a minus."""
     called = outermost and sign > 0 and op.requires_grad and _calls_entropy(op)
     if called or (sign < 0 and _p_log_p(graph, op)):
-        site = _summand(graph, backward.root or 0, op)
+        site = (None if called else _turned(graph, backward.root or 0, op)) or _summand(graph, backward.root or 0, op)
         yield Wrong(backward, op, "entropy", f"{expressions.text(site) or 'the entropy'} is added to the loss", site)
 
 
@@ -196,6 +196,20 @@ def _summand(graph: Graph, root: int, wanted: Op) -> Site | None:
             break
         op = graph[inside[0]]
     return op.site or wanted.site
+
+
+def _turned(graph: Graph, root: int, wanted: Op) -> Site | None:
+    """The subtraction that gives a value its minus, where there is just one on the way."""
+    turns: list[Site | None] = []
+    op = graph[root]
+    while op.id != wanted.id:
+        inside = [i for i in op.inputs if i.op in graph.ops and _holds(graph, i.op, wanted.id)]
+        if not inside:
+            return None
+        if op.name in NEGATING or (op.name in ("sub", "__isub__", "sub_") and inside[0] is not op.inputs[0]):
+            turns.append(op.site)
+        op = graph[inside[0].op]
+    return turns[0] if len(turns) == 1 else None
 
 
 def _holds(graph: Graph, root: int, wanted: int) -> bool:

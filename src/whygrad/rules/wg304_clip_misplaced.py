@@ -36,7 +36,7 @@ for _ in range(4):
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from whygrad import wording
 from whygrad.finding import Finding, Label
@@ -108,9 +108,10 @@ def _judge(trace: Trace, clip: Clip) -> str | None:
     if cleared and clip.present:
         other = following[0] is not step and not _applied(trace, clip, earlier)
         return "other-parameters" if other else "after-step"
-    if between:
+    if between and not (step.inside and not clip.present):
         return "before-backward" if not clip.present or not _applied(trace, clip, earlier) else "after-step"
-    return None
+    # Nothing is there to be clipped, and a step has been at it already: one inside the backward, say.
+    return "after-step" if not clip.present and any(s.consumed.keys() & clip.parameters for s in earlier) else None
 
 
 def _others(trace: Trace, clips: list[Clip]) -> Iterator[Finding]:
@@ -156,12 +157,14 @@ def _held(trace: Trace, step: Step) -> tuple[int, ...]:
     return trace.optimizers[step.optimizer].parameters
 
 
-def _finding(trace: Trace, clip: Clip, verdict: str, times: int, stepped: set[int] | None = None) -> Finding:
+def _finding(trace: Trace, clip: Clip, verdict: str, times: int, stepped: Set[int] | None = None) -> Finding:
     here, why = WHY[verdict]
     step = next((s for s in reversed(trace.steps) if clip.parameters.intersection(_held(trace, s))), None)
     if verdict == "other-parameters":
         step = next((s for s in trace.steps if s.order > clip.order), step)
-    stepped = stepped or (set(_held(trace, step)) if step is not None else set(clip.parameters))
+    if stepped is None and verdict == "after-step":
+        stepped = clip.parameters & trace.holders.keys()
+    stepped = stepped or (set(_held(trace, step)) if step is not None else clip.parameters)
     who = wording.whom(trace, stepped)
     labels = [Label(step.site, "applied without a limit")] if step is not None and step.site is not None else []
     return Finding(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from whygrad.source import expressions, files
-from whygrad.source.scopes import Function, own, scopes
+from whygrad.source.scopes import Function, last_name, own, scopes
 from whygrad.trace.site import Site
 
 
@@ -44,6 +44,19 @@ def call_behind(site: Site) -> Site | None:
     ]
     value = bound[-1].value if bound else None
     return Site(*expressions.span(site.file, value)) if isinstance(value, ast.Call) else None
+
+
+def call_that_made(site: Site, function: str) -> Site | None:
+    """The call of a function (or of a network, for a `forward`) whose result the expression uses by name."""
+    node, module = expressions.at(site), files.tree(site.file)
+    called = function.rsplit(".", 1)[-1]
+    for part in ast.walk(node) if node is not None and module is not None else ():
+        if isinstance(part, ast.Name) and module is not None:
+            made = _assigned(site, module, part.id)
+            value = expressions.at(made) if made is not None else None
+            if isinstance(value, ast.Call) and (called == "forward" or last_name(value.func) == called):
+                return made
+    return None
 
 
 def _assigned(site: Site, module: ast.Module, name: str) -> Site | None:

@@ -203,6 +203,8 @@ class Step:
     """Parameters whose gradient was put there by hand."""
     closure: bool = False
     """It evaluated the loss itself, so `consumed` is what it found before."""
+    inside: bool = False
+    """It ran in a hook of the backward whose gradient it used."""
     rounded_away: float | None = None
     """Of weights in half precision with a gradient: the share that stayed as it was."""
 

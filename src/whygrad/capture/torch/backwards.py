@@ -14,7 +14,7 @@ from whygrad.capture.torch import sharing
 from whygrad.capture.torch.extraction import Extraction
 from whygrad.capture.torch.shadow import Node
 from whygrad.source import expressions
-from whygrad.trace import Backward, Kind
+from whygrad.trace import Backward, Kind, Step
 
 if TYPE_CHECKING:
     from whygrad.capture.torch.capture import Capture
@@ -46,6 +46,8 @@ class Backwards:
         self.count = 0
         self._since_open = 0
         self._roots: dict[Any, int] = {}
+        self._early: set[int] = set()
+        """Parameters whose gradient the running backward has deposited and a step inside it used."""
 
     def forget(self) -> None:
         """The window opens anew: losses are counted from the start."""
@@ -157,13 +159,20 @@ class Backwards:
             capture.stepping.inside = False
             capture.close_if_enough()
 
+    def consumed_early(self, step: Step) -> None:
+        """A step in a hook of the backward that is running: what it finds has just been deposited."""
+        step.consumed = {number: (*ids, self.count) for number, ids in step.consumed.items()}
+        step.inside = True
+        self._early.update(step.consumed)
+
     def _deposits(self, pending: _Pending) -> None:
         changed: list[int] = []
         for number, after in self.capture.gradients.snapshot().items():
             if after is not None and after != pending.before.get(number):
                 changed.append(number)
                 self.capture.parameters[number].deposits.append(pending.backward.id)
-        pending.backward.deposits = frozenset(changed)
+        pending.backward.deposits = frozenset(changed) | self._early
+        self._early.clear()
         pending.backward.largest = self._largest(changed)
         zeros = [n for n, size in pending.backward.largest.items() if size == 0.0]
         for number in pending.backward.largest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 from typing import Any
@@ -40,12 +41,15 @@ class Gradients:
         self.pause: Any = None
         self._scaled = False
         """A gradient scaler has multiplied a loss and not been asked to divide yet."""
+        self._lent: dict[int, weakref.ref[Tensor]] = {}
+        """Gradients that were read, by parameter."""
 
     def forget(self) -> None:
         """Nobody watched for a while: what the gradients hold is unknown."""
         for known in self.parameters.known_list:
             known.deposits.clear()
             known.assigned = False
+        self._lent.clear()
         self._scaled = False
 
     # -- calls that clear, clip and scale
@@ -112,6 +116,7 @@ class Gradients:
         for known in knowns:
             known.deposits.clear()
             known.assigned = False
+            self._lent.pop(known.number, None)
         last = self.clears[-1] if self.clears else None
         numbers = frozenset(known.number for known in knowns)
         if last is not None and last.site == site and last.order == self.clock.now:
@@ -155,6 +160,7 @@ class Gradients:
             node.requires_grad = grad.requires_grad
             self.shadow.put(grad, node)
         node.deposits = tuple(known.deposits)
+        self._lent[known.number] = weakref.ref(grad)
 
     def taken(self, grads: Iterable[Any], backward: int) -> None:
         """Results of `autograd.grad`."""
@@ -172,6 +178,9 @@ class Gradients:
         if value is None:
             self.cleared([owner], frames.user_site(frame))
             return
+        lent = self._lent.get(known.number)
+        if lent is not None and lent() is value and known.deposits:
+            return  # Put back what was there all the time; later backwards have added to it.
         node = self.shadow.get(value) if isinstance(value, Tensor) else None
         known.deposits = sorted(_deposited(node)) if node is not None else []
         known.assigned = True

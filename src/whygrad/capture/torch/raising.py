@@ -15,6 +15,7 @@ from whygrad.capture.torch.protocol import Protocol
 from whygrad.capture.torch.regions import OpenRegion
 from whygrad.capture.torch.shadow import Node, Shadow
 from whygrad.source import expressions
+from whygrad.source.defining import call_that_made
 from whygrad.source.enclosing import off_around
 from whygrad.trace import Backward, Kind, Raised, Region, Site
 
@@ -202,16 +203,25 @@ class Errors:
 
     def _twice(self, raised: Raised, root: Node, backward: Backward) -> None:
         """The part of the graph nearest this loss that an earlier backward has freed."""
-        for node in _behind(root):
-            earlier = self._freed.get(node.serial)
-            if earlier is None or earlier is backward or not node.inputs or node.kind is Kind.PARAMETER:
-                continue
-            raised.culprit = _site(node)
-            raised.subject = expressions.name(raised.culprit)
-            if earlier.site is not None:
-                again = "this same call freed it one round earlier" if earlier.site == backward.site else ""
-                raised.labels.append((earlier.site, again or "this backward freed it"))
-            return
+        for user in _behind(root):
+            for node in (operand for operand, carries, _ in user.inputs if carries):
+                earlier = self._freed.get(node.serial)
+                if earlier is None or earlier is backward or not node.inputs or node.kind is Kind.PARAMETER:
+                    continue
+                raised.culprit = _called(node, user)
+                raised.subject = expressions.name(_site(node))
+                if earlier.site is not None:
+                    again = "this same call freed it one round earlier" if earlier.site == backward.site else ""
+                    raised.labels.append((earlier.site, again or "this backward freed it"))
+                return
+
+
+def _called(node: Node, user: Node) -> Site | None:
+    """Where a value was made, as the function that uses it sees that: by a call of another one."""
+    made, used = _site(node), _site(user)
+    if made is None or used is None or made.function == used.function:
+        return made
+    return call_that_made(used, made.function) or made
 
 
 def _whole(node: Node) -> Node:

@@ -49,6 +49,8 @@ class Stepping:
         capture.parameters.stepped(known for known, _ in held.tensors)
         capture.gradients.settle()
         step = capture.protocol.consumption(held, frame, capture.shadow.serial, closure)
+        if capture.differentiating.inside:
+            capture.backwards.consumed_early(step)
         capture.errors.stepped(held, frame)
         capture.keeping.stepped(held.number, frame)
         compared = held.traced_steps <= COMPARED_STEPS
@@ -70,6 +72,7 @@ class Stepping:
                     capture.protocol.evaluated(step)
         if capture.differentiating.inside:  # An optimizer in a hook of backward: torch is not done yet.
             self.inside = True
+            capture.mode.pause.depth = max(1, capture.mode.pause.depth - 1)  # The backward's own stays.
             return
         capture.mode.pause.depth = 0
         capture.close_if_enough()
