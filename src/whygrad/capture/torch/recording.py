@@ -18,6 +18,8 @@ from whygrad.capture.torch.vocabulary import ALIASING, ARITHMETIC, CASTS, KINDS,
 from whygrad.trace import Kind
 
 Tensor = torch.Tensor
+BETWEEN = frozenset({"clamp", "clip", "sum", "mean", "__getitem__", "masked_select", "squeeze", "reshape", "view"})
+"""What may stand between the difference of two log-probabilities and its `exp`."""
 LARGEST = 1_000_000
 """Elements of a possible ratio that are looked at."""
 
@@ -315,7 +317,7 @@ def _may_be_ratio(node: Node) -> bool:
     """`exp` of a difference, or a quotient of two tensors."""
     if node.name == "exp":
         inner = node.inputs[0][0] if node.inputs else None
-        while inner is not None and inner.name in ("clamp", "clip", "sum", "mean") and inner.inputs:
+        while inner is not None and inner.name in BETWEEN and inner.inputs:
             inner = inner.inputs[0][0]
         return inner is not None and inner.name in ("sub", "rsub") and len(inner.inputs) > 1
     return len(node.inputs) > 1
