@@ -12,7 +12,7 @@ from browser import Browser, Tab, chromium
 from cli_running import stored
 from html_reports import attacking, large
 from script_cases import Nursery
-from whygrad.report.html.page import page
+from whygrad.report.html.page import excerpt, page
 from whygrad.report.json import load
 
 pytestmark = pytest.mark.skipif(chromium() is None, reason="Chromium is not installed (make test-html installs it)")
@@ -288,6 +288,36 @@ def test_it_can_be_read_without_script(browser: Browser, folder: Path, tabs: lis
     assert "switched off here" in tab.run("document.querySelector('#path').innerText")
     idle = tab.run("[...document.querySelectorAll('button, input, select')].filter(e => e.checkVisibility()).length")
     assert idle == 0
+
+
+HOST = """
+:not(.markdown).host td, :not(.markdown).host th, :not(.markdown).host tr { text-align: right; padding: 0.5em; }
+.host tbody tr:nth-child(even) { background: rgb(1, 2, 3); }
+.host dt { float: left; width: 20%; font-weight: bold; }
+.host dd { float: left; width: 80%; }
+.host :not(pre) > code { background-color: rgb(1, 2, 3); padding: 1px 5px; }
+.host table { table-layout: fixed; margin-left: auto; }
+"""
+"""What a notebook says about every table and list in its outputs (JupyterLab 4)."""
+ALIGNED = "[...new Set([...document.querySelectorAll('.lines td')].map(e => getComputedStyle(e).textAlign))]"
+PAINTED = (
+    "[...document.querySelectorAll('.whygrad tr, .whygrad code')].filter(e => "
+    "getComputedStyle(e).backgroundColor == 'rgb(1, 2, 3)').length"
+)
+NARROWEST = "Math.min(...[...document.querySelectorAll('.said dt')].map(e => e.offsetWidth))"
+
+
+def test_a_notebooks_own_style_leaves_it_alone(opened: Opening, folder: Path) -> None:
+    shown = excerpt(load(folder / "broken.json"))
+    outside = f"<!doctype html><style>{HOST}</style><table><tr><td id=theirs>1</td></tr></table>"
+    folder.joinpath("notebook.html").write_text(f"{outside}<div class=host>{shown}</div>", encoding="utf-8")
+    tab = opened("notebook")
+    assert tab.run("document.querySelectorAll('.lines td').length") > 4
+    assert set(tab.run(ALIGNED)) == {"left", "right"}  # Line numbers stand on the right.
+    assert tab.run("getComputedStyle(document.querySelector('.lines td:not(.number)')).textAlign") == "left"
+    assert tab.run(PAINTED) == 0
+    assert tab.run(NARROWEST) > 90  # Words, not a letter in each of several lines.
+    assert tab.run("getComputedStyle(document.getElementById('theirs')).padding") == "1px"
 
 
 def test_it_can_be_printed(opened: Opening) -> None:

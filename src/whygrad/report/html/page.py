@@ -71,8 +71,12 @@ def assembled(parts: Mapping[str, str], script: str, live: str = "") -> str:
 
 
 def excerpt(report: Report) -> str:
-    """Verdict, causes and matrix, for a notebook: no script, and styles that touch nothing else."""
-    style = Markup(f"<style>@scope (.whygrad) {{\n{asset('page.css')}}}</style>")
+    """Verdict, causes and matrix, for a notebook: no script, and styles that touch nothing else.
+
+    JupyterLab has rules of its own for every table and list in an output; the name three times over outweighs them.
+    """
+    rules = (asset("notebook.css") + asset("page.css")).replace(":scope", "&")
+    style = Markup(f"<style>.whygrad.whygrad.whygrad {{\n{rules}}}</style>")
     body = [head(report), causes(report, linked=False), matrix(report, linked=False)]
     return str(el("div", style, body, cls="whygrad"))
 
