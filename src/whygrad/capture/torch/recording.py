@@ -10,18 +10,15 @@ import torch
 
 from whygrad.capture import frames
 from whygrad.capture.torch import crossings, measuring
+from whygrad.capture.torch.observing import observe
 from whygrad.capture.torch.parameters import Parameters, shape
 from whygrad.capture.torch.picking import alone
 from whygrad.capture.torch.regions import Regions
 from whygrad.capture.torch.shadow import Node, Shadow
-from whygrad.capture.torch.vocabulary import ALIASING, ARITHMETIC, CASTS, KINDS, MODAL, PURE, RATIOS, SCALED, Role, role
+from whygrad.capture.torch.vocabulary import ALIASING, ARITHMETIC, CASTS, KINDS, PURE, Role, role
 from whygrad.trace import Kind
 
 Tensor = torch.Tensor
-BETWEEN = frozenset({"clamp", "clip", "sum", "mean", "__getitem__", "masked_select", "squeeze", "reshape", "view"})
-"""What may stand between the difference of two log-probabilities and its `exp`."""
-LARGEST = 1_000_000
-"""Elements of a possible ratio that are looked at."""
 
 
 class Recorder:
@@ -164,28 +161,15 @@ class Recorder:
             node.region, node.requires_grad = self.regions.drawn(frame), False
         if kind is Kind.INPUT and node.requires_grad and out.is_leaf:
             self._becomes_parameter(out, node, frame)
-        self._observe(node, args, kwargs, out)
+        observe(node, args, kwargs, out, attentive=self.attentive)
+        if name == "argmax" and node.code is not None:
+            self._chooses(node.code, node.lasti, args, kwargs)
         return node
 
     def _returns(self, node: Node, code: CodeType) -> None:
         """The user's own call for a new tensor; detaching what has no history is no loss either way."""
         if node.name != "detach" or any(carries for _, carries, _ in node.inputs):
             self.results[(code, node.lasti)] = node.name
-
-    def _observe(self, node: Node, args: Any, kwargs: Any, out: Tensor) -> None:
-        """The few facts about values that some rule needs: numbers as written, modes, ratios."""
-        name = node.name
-        if name.removeprefix("_foreach_") in SCALED:
-            numbers = [a for a in (*args, *kwargs.values()) if isinstance(a, (int, float)) and not isinstance(a, bool)]
-            node.scalar = float(numbers[0]) if numbers else None
-        elif name in MODAL and kwargs.get("p", 1.0):
-            node.training = bool(kwargs.get("training", False))
-        if name in RATIOS and node.requires_grad and _may_be_ratio(node) and 0 < out.numel() <= LARGEST:
-            distance = (out.detach() - 1.0).abs()
-            node.spread, node.off = float(distance.max()), float((distance > 1e-3).float().mean())
-        measuring.measure(node, args, kwargs, out, attentive=self.attentive)
-        if name == "argmax" and node.code is not None:
-            self._chooses(node.code, node.lasti, args, kwargs)
 
     def _chooses(self, code: CodeType, lasti: int, args: Any, kwargs: Any) -> None:
         single = alone(args, kwargs)
@@ -311,16 +295,6 @@ class Recorder:
             node.requires_grad, node.shape, node.dtype = True, shape(tensor), tensor.dtype
             self.place(node, frame)
             self.shadow.put(tensor, node)
-
-
-def _may_be_ratio(node: Node) -> bool:
-    """`exp` of a difference, or a quotient of two tensors."""
-    if node.name == "exp":
-        inner = node.inputs[0][0] if node.inputs else None
-        while inner is not None and inner.name in BETWEEN and inner.inputs:
-            inner = inner.inputs[0][0]
-        return inner is not None and inner.name in ("sub", "rsub") and len(inner.inputs) > 1
-    return len(node.inputs) > 1
 
 
 def ancestry(node: Node, most: int = 2000) -> set[int] | None:
