@@ -1,8 +1,10 @@
 """A step consumes gradient that another loss deposited, against the roles of both.
 
-An actor loss `-Q(s, pi(s))` reaches the critic too. That is harmless while the critic's `zero_grad()`
-discards it. When the critic's step comes first, or one optimizer holds both, the critic learns to give
-high values instead of right ones. The reverse, a critic loss that reaches the actor, is the same mistake.
+An actor loss `-Q(s, pi(s))` reaches the critic too. That is harmless while the critic's `zero_grad()` discards
+it. When the critic's step comes first, or one optimizer holds both, the critic learns to give high values
+instead of right ones. The reverse, a critic loss that reaches the actor, is the same mistake. So is a game in
+which one player's loss is the other's with the sign turned: left on the other player, it cancels that one's
+own.
 
 Finish the critic's update before the actor's backward, clear in between, or freeze the critic's parameters
 while the actor loss is computed.

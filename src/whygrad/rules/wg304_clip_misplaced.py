@@ -1,8 +1,8 @@
 """Gradient clipping runs where it has no effect on the step.
 
-Before the backward there is nothing to clip (or what an earlier update left); after the step it is too
-late; before `scaler.unscale_()` the limit is compared with gradients that are thousands of times too
-large; and clipping one network does not limit the step of another.
+Before the backward there is nothing to clip (or what an earlier update left); after the step it is too late,
+also when it is a hook of backward that steps; before `scaler.unscale_()` the limit is compared with gradients
+that are thousands of times too large; and clipping one network does not limit the step of another.
 
 Clip between `backward()` (and `unscale_()`) and `step()`, the parameters that are stepped.
 

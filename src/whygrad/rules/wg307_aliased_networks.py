@@ -1,10 +1,11 @@
 """The target, reference or old network is the trained network itself.
 
-Two names stand for one object (`target = net`), or two objects for the same memory (`t.data = p.data`), so
-every step moves both. The target follows its own prediction, the KL to the reference is exactly zero, the
-ratio to the old policy exactly one.
+Two names stand for one object (`target = net`), or two objects for the same memory (`t.data = p.data`, or a
+`state_dict()` that was put aside: it holds the weights themselves), so every step moves both. The target
+follows its own prediction, the KL to the reference is exactly zero, the ratio to the old policy exactly one.
 
-Make a copy: `copy.deepcopy(net)`, or build the network again and load the state dict.
+Make a copy: `copy.deepcopy(net)`, or build the network again and load the state dict; clone what `state_dict()`
+holds.
 
 ```python bad
 import torch

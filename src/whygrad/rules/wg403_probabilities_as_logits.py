@@ -2,7 +2,8 @@
 
 `cross_entropy`, `log_softmax` and `Categorical(logits=…)` normalise by themselves. Fed with a softmax they
 squash a second time: probabilities between 0 and 1 as logits can never make the policy decisive, and the
-gradient shrinks. `nll_loss` wants logarithms, not probabilities.
+gradient shrinks. Mixed with a uniform share they are probabilities still. `nll_loss` wants logarithms, not
+probabilities.
 
 Pass the raw output of the last layer, or say `Categorical(probs=…)`.
 

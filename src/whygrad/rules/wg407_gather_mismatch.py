@@ -1,7 +1,8 @@
 """The index does not pick one value per row.
 
 `q[:, actions]` takes the columns of all actions for every row: `(N, A)` becomes `(N, N)`. `gather` along
-dimension 0 looks up rows by action number. Either way the loss trains values of other samples' actions.
+dimension 0 looks up rows by action number; along the agents of `(N, agents, A)` it reads only the first
+action. Either way the loss trains values of other samples' actions.
 
 Pick one value per row: `q.gather(1, actions.unsqueeze(1)).squeeze(1)` or `q[torch.arange(N), actions]`.
 
