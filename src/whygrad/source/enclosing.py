@@ -28,10 +28,9 @@ def off_around(site: Site) -> tuple[str, Site] | None:
 
 
 def _off(node: ast.expr) -> str:
-    called = node.func if isinstance(node, ast.Call) else node
-    given = node.args if isinstance(node, ast.Call) else []
-    on = any(isinstance(a, ast.Constant) and a.value is False for a in given)
-    name = last_name(called)
+    name = last_name(node.func if isinstance(node, ast.Call) else node)
+    given = [*node.args, *(k.value for k in node.keywords)] if isinstance(node, ast.Call) else []
+    false = any(isinstance(a, ast.Constant) and a.value is False for a in given)
     if name == "set_grad_enabled":
-        return "set_grad_enabled(False)" if on else ""
-    return name if name in SWITCHING and not on else ""
+        return "set_grad_enabled(False)" if false else ""
+    return name if name in SWITCHING and not false else ""

@@ -43,6 +43,8 @@ class Gradients:
         """A gradient scaler has multiplied a loss and not been asked to divide yet."""
         self._lent: dict[int, weakref.ref[Tensor]] = {}
         """Gradients that were read, by parameter."""
+        self._handed: set[int] = set()
+        """Parameters whose gradient was put there by hand, and not cleared since."""
 
     def forget(self) -> None:
         """Nobody watched for a while: what the gradients hold is unknown."""
@@ -50,6 +52,7 @@ class Gradients:
             known.deposits.clear()
             known.assigned = False
         self._lent.clear()
+        self._handed.clear()
         self._scaled = False
 
     # -- calls that clear, clip and scale
@@ -117,6 +120,7 @@ class Gradients:
             known.deposits.clear()
             known.assigned = False
             self._lent.pop(known.number, None)
+            self._handed.discard(known.number)
         last = self.clears[-1] if self.clears else None
         numbers = frozenset(known.number for known in knowns)
         if last is not None and last.site == site and last.order == self.clock.now:
@@ -184,6 +188,7 @@ class Gradients:
         node = self.shadow.get(value) if isinstance(value, Tensor) else None
         known.deposits = sorted(_deposited(node)) if node is not None else []
         known.assigned = True
+        self._handed.add(known.number)
 
     def changed(self, tensor: Tensor, node: Node, frame: FrameType) -> bool:
         """An operation in place; True if it wrote into a gradient."""
@@ -258,9 +263,11 @@ class Gradients:
 
     def _same(self, tensors: list[Tensor]) -> list[Tensor]:
         """Parameters that were handed the very gradients of these, which were zeroed and not taken away."""
-        handed = [(t, t.grad) for k, t in self.parameters.within_reach() if k.assigned and t.is_leaf]
-        zeroed = {id(t.grad) for t in tensors if t.is_leaf and t.grad is not None} if handed else set()
-        return [t for t, grad in handed if grad is not None and id(grad) in zeroed]
+        if not self._handed:  # A loop that clears one by one comes here for each.
+            return []
+        zeroed = {id(t.grad) for t in tensors if t.is_leaf and t.grad is not None}
+        mine = (k for n in self._handed if self.parameters.reachable(k := self.parameters[n]))
+        return [t for k in mine if (t := k.ref()) is not None and t.grad is not None and id(t.grad) in zeroed]
 
     def _known(self, tensors: Iterable[Tensor]) -> list[Known]:
         return [known for t in tensors if (known := self.parameters.find(t)) is not None]
