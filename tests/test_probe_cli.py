@@ -71,6 +71,7 @@ CRITIC = """\
         parser.add_argument("--detach", action="store_true")
         args = parser.parse_args()
         env = gym.make(args.env_id)
+        torch.manual_seed(0)  # first weights may answer the probe by luck
         agent = torch.nn.Linear(2, 1)
         agent.get_value = agent.forward
         optimizer = torch.optim.Adam(agent.parameters(), lr=0.1)
