@@ -59,7 +59,7 @@ gallery: $(VENV)/ready-dev
 # Peers that are not installed are named and left out; .venv-peers has wandb.
 bench: $(VENV)/ready-dev
 	$(BIN)/python benchmarks/overhead.py --minutes 4
-	$(BIN)/python benchmarks/tracing.py --rounds 20
+	$(BIN)/python benchmarks/tracing.py --runs 10
 
 # How the reference agents learn (five seeds each), then how fast they are beside Stable-Baselines3.
 bench-agents: $(VENV)/ready-dev $(PEERS)/ready

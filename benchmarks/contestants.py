@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from ways import Ways
 from whygrad.capture.torch import Capture, Options
 from workloads import Between, Workload, nothing
 
@@ -45,6 +46,12 @@ class Contestant:
     def end(self) -> None:
         """A round is over."""
 
+    def aside(self) -> None:
+        """A bare round follows, in the same process."""
+
+    def back(self) -> None:
+        """It is over."""
+
     def close(self) -> None:
         return
 
@@ -77,7 +84,7 @@ class Whygrad(Contestant):
         self.capture = Capture(Options(budget=self.share, emit=self._count))
         self.clock = Stopwatch()
         self.capture.sampling.budget.clock = self.clock
-        self.capture.start()
+        self.ways = Ways(self.capture.start)
 
     def _count(self, _: Any) -> None:
         self.samples += 1
@@ -103,6 +110,12 @@ class Whygrad(Contestant):
         self.clock.stop()
         if self.capture.guard.broken is not None:
             raise RuntimeError(f"whygrad stopped watching: {self.capture.guard.broken}")
+
+    def aside(self) -> None:
+        self.ways.close()
+
+    def back(self) -> None:
+        self.ways.open()
 
     def close(self) -> None:
         self.capture.stop()

@@ -3,11 +3,11 @@
     python benchmarks/overhead.py [--minutes 5] [--device cuda] [--only NAME ...] [--json FILE]
 
 Each contestant has a process of its own, in which it is switched on once. Short rounds of a fixed number of updates
-alternate: the plain loop, whygrad as it comes, whygrad without telemetry, and now and then all the others that are
-installed, each next to a plain round of its own. All processes are ended and begun again several times, so that one's
-luck with its memory is not the result. What is printed is the time of all rounds together over that of the plain
-rounds, with a 95 % bootstrap interval, and the median of the rounds' ratios. Samples and re-traced updates fall into
-few rounds: only the former shows them.
+alternate: whygrad as it comes and whygrad without telemetry, each next to a plain round in the same process (with the
+ways into whygrad closed), and now and then all the others that are installed, next to a round of the plain loop in its
+own process. All processes are ended and begun again several times. What is printed is the time of all rounds together
+over that of the plain rounds, with a 95 % bootstrap interval, and the median of the rounds' ratios. Samples and
+re-traced updates fall into few rounds: only the former shows them.
 
 On a CPU the clock is the process's own time on one thread. On a GPU it is wall time between two synchronisations, and
 sampled updates are run once in a mode in which every wait for the device raises.
@@ -23,7 +23,6 @@ import os
 import statistics
 import sys
 import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -47,6 +46,7 @@ GENERATIONS = 6
 """How often all processes are begun anew."""
 AIM = 1.02
 QUIET = "whygrad, nothing re-traced"
+WATCHING = [name for name in ALWAYS if name != "plain"]
 
 
 @dataclass
@@ -85,19 +85,21 @@ class Generation:
     def measure(self, deadline: float) -> None:
         number = 0
         while number < FEWEST or time.perf_counter() < deadline:
-            names = deque(self.own)
-            names.rotate(number)  # Each comes after each of the others.
-            taken = {name: self.own[name].round(self.found.updates) for name in names}
-            plain = taken.pop("plain").seconds
-            for name, one in taken.items():
-                self.found.note(name, one.seconds, plain)
-            if taken["whygrad"].windows == self.windows:
-                self.found.note(QUIET, taken["whygrad"].seconds, plain)
-            self.windows = taken["whygrad"].windows
-            self.found.account = taken["whygrad"].account
+            for name in WATCHING:
+                self._measure_own(name, self.own[name], bare_first=number % 2 == 0)
             if number % EVERY == 0:
                 self._measure_others()
             number += 1
+
+    def _measure_own(self, name: str, seat: Seat, *, bare_first: bool) -> None:
+        order = (True, False) if bare_first else (False, True)
+        rounds = {bare: seat.round(self.found.updates, bare=bare) for bare in order}
+        taken, plain = rounds[False], rounds[True].seconds
+        self.found.note(name, taken.seconds, plain)
+        if name == "whygrad":
+            if taken.windows == self.windows:
+                self.found.note(QUIET, taken.seconds, plain)
+            self.windows, self.found.account = taken.windows, taken.account
 
     def _measure_others(self) -> None:
         updates = max(2, self.found.updates // 2)

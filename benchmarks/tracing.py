@@ -1,9 +1,10 @@
 """What watching costs: a DQN update bare, traced, soon after the window has closed, and later in the run.
 
-    python benchmarks/tracing.py [--rounds 40] [--json FILE]
+    python benchmarks/tracing.py [--runs 20] [--json FILE]
 
-Rounds of the four are interleaved in one process, so that the machine's noise hits all alike; the
-ratio of medians is printed with a bootstrap confidence interval.
+Bare and watched rounds alternate in one process on the same tensors: between two watched rounds the capture is put
+aside, and its clock stands still. What is printed is the time of all watched rounds over that of the bare ones next to
+them, with a 95 % bootstrap interval: samples and updates that are traced again are in it.
 """
 
 from __future__ import annotations
@@ -11,24 +12,25 @@ from __future__ import annotations
 import argparse
 import copy
 import json
-import random
-import statistics
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
+from pairing import Ratio, paired
+from ways import Ways
 from whygrad.capture.torch import Capture, Options
 
 UPDATES_PER_ROUND = 40
-SOON, LATER = 100, 1_100
-"""Updates behind a round: at first gradients are looked at every sixteenth step, and samples come closer together."""
+CLOSED, SOON, LATER = 100, 1_100, 5_100
+"""Watched updates of a run: the window has closed, gradients are looked at every sixteenth step and samples come closer
+together; from the second number on both are rarer."""
 NETWORKS = ((64, 64), (256, 256))
 """Hidden units and batch."""
-RESAMPLES = 2000
 
 
 def dqn(hidden: int, batch: int) -> Callable[[], None]:
@@ -50,69 +52,92 @@ def dqn(hidden: int, batch: int) -> Callable[[], None]:
     return update
 
 
+class Watched:
+    """A capture that is put aside for the bare rounds; its clock stands still meanwhile."""
+
+    def __init__(self, trace: str) -> None:
+        self._spent = 0.0
+        self._since: float | None = None
+        self.capture = Capture(Options(updates=5, trace=trace, clock=self.clock))
+        self.ways = Ways(self.capture.start)
+        self.ways.close()
+
+    def clock(self) -> float:
+        return self._spent + (time.process_time() - self._since if self._since is not None else 0.0)
+
+    def round(self, update: Callable[[], None]) -> float:
+        self.ways.open()
+        self._since = time.process_time()
+        try:
+            return timed(update)
+        finally:
+            self._spent, self._since = self.clock(), None
+            self.ways.close()
+
+    def end(self) -> None:
+        self.ways.open()
+        self.capture.detach()
+
+
 def timed(update: Callable[[], None]) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in range(UPDATES_PER_ROUND):
         update()
-    return (time.perf_counter() - start) / UPDATES_PER_ROUND
+    return time.process_time() - start
 
 
-def watched(update: Callable[[], None], trace: str, warm: int) -> float:
-    """One round under a capture that has already seen `warm` updates."""
-    capture = Capture(Options(updates=5, trace=trace))
+def run(update: Callable[[], None], times: dict[str, tuple[list[float], list[float]]]) -> None:
+    """One watched run from its first update to its last, with a bare round next to each of its rounds."""
+    watched = Watched("auto")
+    for seen in range(0, LATER, UPDATES_PER_ROUND):
+        bare, other = timed(update), watched.round(update)
+        if seen >= CLOSED:
+            for values, value in zip(times["soon" if seen < SOON else "later"], (bare, other), strict=True):
+                values.append(value)
+    watched.end()
+
+
+def traced(update: Callable[[], None], times: dict[str, tuple[list[float], list[float]]]) -> None:
+    """A round with everything traced: a mode is on the stack from here on, so it ends with the round."""
+    bare = timed(update)
+    capture = Capture(Options(updates=5, trace="always"))
     capture.start()
     try:
-        for _ in range(warm):
-            update()
-        return timed(update)
+        update()
+        update()
+        values = bare, timed(update)
     finally:
         capture.detach()
+    for column, value in zip(times["traced"], values, strict=True):
+        column.append(value)
 
 
-def interval(bare: list[float], other: list[float]) -> tuple[float, float, float]:
-    """The ratio of medians and its 95 % bootstrap interval, resampling whole rounds."""
-    rng = random.Random(0)
-    count = len(bare)
-    ratios = []
-    for _ in range(RESAMPLES):
-        picks = [rng.randrange(count) for _ in range(count)]
-        ratios.append(statistics.median(other[i] for i in picks) / statistics.median(bare[i] for i in picks))
-    ratios.sort()
-    middle = statistics.median(other) / statistics.median(bare)
-    return middle, ratios[int(0.025 * RESAMPLES)], ratios[int(0.975 * RESAMPLES)]
-
-
-def measure(hidden: int, batch: int, rounds: int) -> dict[str, tuple[float, float, float]]:
+def measure(hidden: int, batch: int, runs: int) -> dict[str, Ratio]:
     torch.manual_seed(0)
     update = dqn(hidden, batch)
     for _ in range(200):
         update()
-    times: dict[str, list[float]] = {"bare": [], "traced": [], "soon": [], "later": []}
-    for _ in range(rounds):
-        times["bare"].append(timed(update))
-        times["soon"].append(watched(update, "auto", SOON))
-        times["later"].append(watched(update, "auto", LATER))
-        times["traced"].append(watched(update, "always", 2))
-    return {name: interval(times["bare"], times[name]) for name in ("traced", "soon", "later")}
+    times: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in ("traced", "soon", "later")}
+    for _ in range(runs):
+        run(update, times)
+        traced(update, times)
+    return {name: paired(*columns) for name, columns in times.items()}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--runs", type=int, default=20, help=f"watched runs of {LATER:,} updates (default: 20)")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     rows = []
-    print(
-        f"torch {torch.__version__}, one thread, {arguments.rounds} interleaved rounds of {UPDATES_PER_ROUND} updates"
-    )
-    print(f"| network | batch | traced | after {SOON} updates | after {LATER:,} updates |")
+    print(f"torch {torch.__version__}, one thread, {arguments.runs} runs of {LATER:,} updates")
+    print(f"| network | batch | traced | updates {CLOSED}–{SOON:,} | updates {SOON:,}–{LATER:,} |")
     print("|---|---|---|---|---|")
     for hidden, batch in NETWORKS:
-        ratios = measure(hidden, batch, arguments.rounds)
-        cells = [f"{r:.3f}× ({low:.3f}–{high:.3f})" for r, low, high in ratios.values()]
-        print(f"| 4-{hidden}-2 | {batch} | {' | '.join(cells)} |", flush=True)
-        rows.append({"hidden": hidden, "batch": batch, **ratios})
+        ratios = measure(hidden, batch, arguments.runs)
+        print(f"| 4-{hidden}-2 | {batch} | {' | '.join(map(str, ratios.values()))} |", flush=True)
+        rows.append({"hidden": hidden, "batch": batch, **{name: asdict(ratio) for name, ratio in ratios.items()}})
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(rows, indent=1))
 

@@ -10,18 +10,15 @@ from dataclasses import dataclass
 SHARE = 0.02
 EVERY = 1.0
 """A share from which on every update is sampled."""
-MEASURED = 0.25
+MEASURED = 0.1
 """Part of the share that samples may use by the clock. The rest is for what a clock inside does not see: caches and
-allocators that the script finds as we left them, and the hooks themselves, which are 1 % of a small update. Of a DQN's
-instructions (torch 2.13, under valgrind, whose clock flatters them) samples took 2.1 % while they measured 1 %."""
+allocators that the script finds as we left them, and the hooks themselves, which are 1.5 % of a small DQN's update. Of
+its instructions (torch 2.13, under valgrind, whose clock flatters them) samples took 2.1 % while they measured 1 %."""
 LEAST_GAP = 0.25
 """Seconds between two samples of an optimizer once it is running."""
 EARLY = 4
 """Samples that may come closer together, as far as the share allows: the start of a run is the interesting part."""
 EARLY_GAP = 0.02
-UNSAMPLED = 6e-7
-"""Seconds charged for an update that is not sampled. Measured on a slow core, with a step that does nothing: 0.5 to
-0.7 µs."""
 LONGEST_SKIP = 256
 """Updates between two looks at the clock."""
 
@@ -88,7 +85,6 @@ class Budget:
     def skip(self, turn: Turn, steps: int) -> int:
         """Updates to let pass before the clock is looked at again; half of the wait at the present pace."""
         now, passed = self.clock(), steps - turn.steps
-        self.charge(turn, passed * UNSAMPLED)
         pace = passed / (now - turn.looked) if turn.looked and now > turn.looked else 0.0
         turn.steps, turn.looked = steps, now
         return min(max(int(pace * (turn.at - now) / 2), 1), LONGEST_SKIP)

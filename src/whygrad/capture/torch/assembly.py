@@ -31,6 +31,9 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
             held.maximizes,
             held.rates,
             held.stopped,
+            held.scheduled,
+            held.momentum,
+            held.there,
         )
         for held in protocol.optimizers
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -155,6 +156,7 @@ class Backwards:
         capture.protocol.backwards.append(backward)
         if error is not None:
             capture.errors.in_backward(error, backward, pending.root, capture.regions.current())
+            capture.keeping.raised(sys._getframe())
         if capture.stepping.inside:
             capture.stepping.inside = False
             capture.close_if_enough()

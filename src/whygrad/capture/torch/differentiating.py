@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import threading
 from collections.abc import Callable
@@ -15,12 +16,15 @@ from whygrad.capture.patches import Patches
 from whygrad.capture.torch.failing import finite
 
 Tensor = torch.Tensor
+Watched = Callable[[FrameType, tuple[Any, ...], dict[str, Any]], Any]
+"""A way to ask for gradients that knows who asked."""
 _TENSOR_BACKWARD = torch.Tensor.backward.__code__
+_BACKWARD = ("tensors", "grad_tensors", "retain_graph", "create_graph", "grad_variables", "inputs")
 
 
-PASSED = 6
-"""While nothing is traced, so many calls pass from one that is looked at to the next: a new call site shows soon
-enough. Seven calls make a turn, so that of losses that alternate each gets its look."""
+PASSED = 13
+"""While nothing is traced, one call in so many is asked where it stands: a new call site shows soon enough. A prime, so
+that of losses that alternate each gets its turn."""
 LONGEST_WAIT = 20.0
 """Seconds for which a thread waits for another one's traced backward. On a busy machine the first one of a run takes
 more than a second; that threads wait for each other inside their backwards is possible, and never seen."""
@@ -29,11 +33,13 @@ more than a second; that threads wait for each other inside their backwards is p
 class Count:
     """Backward calls of all threads, and how many of the next ones may simply pass."""
 
-    __slots__ = ("_counted", "_measured", "_quiet", "passing")
+    __slots__ = ("_counted", "_measured", "_quiet", "host", "passing")
 
     def __init__(self) -> None:
         self.passing = 0
-        """Calls before the next one that is looked at; they are counted ahead."""
+        """Calls up to the next one that is asked where it stands; they are counted ahead."""
+        self.host = False
+        """Nothing lives on a device: losses may be read without a question, which alone is 0.4 % of a small update."""
         self._counted = 0
         self._quiet = self._measured = False
 
@@ -71,8 +77,11 @@ class Count:
         self.attend()
         self._counted += 1
         if self._quiet and not self._measured:
-            self._counted += PASSED
-            self.passing = PASSED
+            self.another_round()
+
+    def another_round(self) -> None:
+        self._counted += PASSED
+        self.passing += PASSED
 
 
 class _Inside(threading.local):
@@ -114,31 +123,80 @@ class Differentiating:
     def patch(self, patches: Patches, before: Callable[..., Any], after: Callable[..., None]) -> None:
         # Tensor.backward comes here as well.
         for name in ("backward", "grad"):
-            patches.set(torch.autograd, name, self._around(getattr(torch.autograd, name), name, before, after))
+            original = getattr(torch.autograd, name)
+            watched = self._watched(original, self._attended(original, name, before, after), after)
+            hurries = tuple(inspect.signature(original).parameters) == _BACKWARD
+            patches.set(torch.autograd, name, self._hurried(original, watched, after) if hurries else _called(watched))
 
-    def _around(
-        self, original: Callable[..., Any], how: str, before: Callable[..., Any], after: Callable[..., None]
+    def _hurried(
+        self, original: Callable[..., Any], watched: Watched, after: Callable[..., None]
     ) -> Callable[..., Any]:
-        inside, settled, count = self._inside, self.settled, self.count
+        """The way past between two looks: as little as can be, since all memory of ours that it touches is cold.
 
-        def differentiate(*args: Any, **kwargs: Any) -> Any:
-            if count.passing > 0:  # Written out here: all memory of ours that this touches is cold.
-                loss, sound = args[0] if args else None, True
-                if type(loss) is Tensor and loss.is_cpu and not loss.shape:
-                    try:
-                        sound = (value := loss.item()) - value == 0.0
-                    except (RuntimeError, TypeError):
-                        sound = True  # A stand-in without values.
-                if sound:
+        On a small DQN (torch 2.13) reading the loss takes 0.6 % of an update and the rest 0.2 %; asking where the loss
+        lives would take another 0.4 %.
+        """
+        count = self.count
+
+        def backward(
+            tensors: Any,
+            grad_tensors: Any = None,
+            retain_graph: Any = None,
+            create_graph: Any = False,
+            grad_variables: Any = None,
+            inputs: Any = None,
+        ) -> Any:
+            if count.host and count.passing > 1 and type(tensors) is Tensor:
+                try:
+                    value = tensors.item()
+                except (RuntimeError, TypeError):
+                    value = 0.0  # Several numbers, or a stand-in without values.
+                if value - value == 0.0:
                     count.passing -= 1
                     try:
-                        return original(*args, **kwargs)
+                        return original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
                     except Exception as error:
                         self._finish(after, sys._getframe(1), error, None)
                         raise
-            frame = sys._getframe(1)
+            given = (tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+            return watched(sys._getframe(1), given, {})
+
+        return backward
+
+    def _watched(self, original: Callable[..., Any], attended: Watched, after: Callable[..., None]) -> Watched:
+        def differentiate(frame: FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             if frame.f_code is _TENSOR_BACKWARD and frame.f_back is not None:
                 frame = frame.f_back
+            if not self._passes(frame, args):
+                return attended(frame, args, kwargs)
+            try:
+                return original(*args, **kwargs)
+            except Exception as error:
+                self._finish(after, frame, error, None)
+                raise
+
+        return differentiate
+
+    def _passes(self, frame: FrameType, args: tuple[Any, ...]) -> bool:
+        """Whether nobody needs to look at this call: nothing is traced, the loss is finite, and the place is known."""
+        count = self.count
+        if count.passing <= 0 or not finite(args):
+            return False
+        if count.passing == 1:
+            if (id(frame.f_code), frame.f_lasti) not in self.settled:
+                return False
+            loss = args[0] if args else None
+            count.host = type(loss) is Tensor and loss.is_cpu and not torch.cuda.is_initialized()
+            count.another_round()
+        count.passing -= 1
+        return True
+
+    def _attended(
+        self, original: Callable[..., Any], how: str, before: Callable[..., Any], after: Callable[..., None]
+    ) -> Watched:
+        inside, settled, count = self._inside, self.settled, self.count
+
+        def differentiate(frame: FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             if inside.flag:
                 return original(*args, **kwargs)
             count.called()
@@ -187,3 +245,10 @@ class Differentiating:
     def _finish(self, after: Callable[..., None], token: Any, error: Exception | None, result: Any) -> None:
         with torch._C.DisableTorchFunction():
             self.guard(lambda: after(token, error, result), "backward")
+
+
+def _called(watched: Watched) -> Callable[..., Any]:
+    def differentiate(*args: Any, **kwargs: Any) -> Any:
+        return watched(sys._getframe(1), args, kwargs)
+
+    return differentiate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 
 import torch
@@ -16,6 +17,8 @@ from whygrad.trace import Graph, Input, Kind, Op, Region, Site
 
 MOST_OPS = 20_000
 LARGEST = 4096
+
+LEGACY = re.compile(r"\b(Float|Double)?Tensor\(")
 
 
 class Extraction:
@@ -45,7 +48,7 @@ class Extraction:
             op = self.graph.add(self._op(node))
             _as_constructor(op)
             queue.extend(operand for operand, _, _ in node.inputs)
-            if node.constant and op.site is not None:
+            if op.site is not None and (node.constant or _takes_legacy(node, op.site)):
                 queue.extend(self._link_constants(node, op))
             if node.kind is Kind.INPUT and node.floating and not node.inputs and node.name == "input":
                 if values is None:
@@ -142,6 +145,12 @@ def _readable(tensor: torch.Tensor) -> bool:
         and tensor.layout == torch.strided
     )
     return near and 0 < tensor.numel() < LARGEST
+
+
+def _takes_legacy(node: Node, site: Site) -> bool:
+    """`Normal(torch.FloatTensor(mu), std)`: an operand was made from numbers behind our back, within the expression."""
+    made = any(o.kind is Kind.INPUT and o.name == "input" and o.floating and not o.inputs for o, _, _ in node.inputs)
+    return made and LEGACY.search(expressions.text(site)) is not None
 
 
 def _as_constructor(op: Op) -> None:

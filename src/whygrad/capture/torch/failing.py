@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from whygrad.capture import frames
-from whygrad.trace import Backward, Op
-from whygrad.trace.anatomy import behind_shaping
+from whygrad.trace import Backward, Kind, Op
+from whygrad.trace.anatomy import behind_shaping, head
 from whygrad.trace.ledger import Failure
 
 if TYPE_CHECKING:
@@ -53,12 +53,12 @@ class Failing:
         site = frames.user_site(frame)
         special = "nan" if math.isnan(float(loss.detach())) else "inf"
         self.failure = Failure(site, self.capture.protocol.updates, special)
-        if self.poisoned():
-            return
         traced = [b for b in self.capture.protocol.backwards if b.root is not None and b.site == site]
-        if traced:
-            self.failure.backward = traced[-1].id
-            self.failure.op = self._match(loss, traced[-1])
+        if not traced:
+            return
+        found = self._despite(loss, traced[-1]) if self.poisoned() else self._match(loss, traced[-1])
+        if found is not None:
+            self.failure.backward, self.failure.op = traced[-1].id, found
 
     def poisoned(self) -> bool:
         """Whether weights are not finite already, so that every forward is not."""
@@ -81,6 +81,20 @@ class Failing:
             return None
         self.failure.constant = True
         return made.id
+
+    def _despite(self, loss: Tensor, backward: Backward) -> int | None:
+        """The gradient of the step before has ruined weights: an operation that fails by values of other origin.
+
+        A value that is finite now was not computed from those weights, unless by way of a comparison."""
+        nodes = _nodes(loss.grad_fn)
+        graph = self.capture.extraction.graph
+        for node in nodes:
+            op = self._counterpart(node, nodes, backward) if _fails_again(node) else None
+            if op is not None and op.inputs:
+                behind = head(graph, op.inputs[-1].op, gradient=False, selectors=True)
+                if not any(found.kind is Kind.DISCRETE or found.dtype == "bool" for found in behind):
+                    return op.id
+        return None
 
     def _counterpart(self, failed: Any, nodes: list[Any], backward: Backward) -> Op | None:
         kind = failed.name()
@@ -113,10 +127,13 @@ def _fails(node: Any) -> bool:
     """Finite operands, and a result that is not."""
     if node.name().startswith("MeanBackward"):
         return getattr(node, "_saved_self_sym_numel", 1) == 0
+    result = getattr(node, "_saved_result", None)
+    return not _good(result) if isinstance(result, Tensor) else _fails_again(node)
+
+
+def _fails_again(node: Any) -> bool:
+    """The operation, repeated on the operands that it saved: they are finite and its result is not."""
     saved = {name.removeprefix("_saved_"): getattr(node, name) for name in dir(node) if name.startswith("_saved_")}
-    result = saved.get("result")
-    if isinstance(result, Tensor):
-        return not _good(result)
     own, other = saved.get("self"), saved.get("other")
     operation = _AGAIN.get(node.name().removesuffix("Backward0"))
     if operation is None or not isinstance(own if own is not None else other, Tensor):

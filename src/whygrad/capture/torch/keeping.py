@@ -7,7 +7,7 @@ import weakref
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 from types import FrameType
 from typing import Any
 
@@ -18,8 +18,9 @@ from whygrad.capture.torch.shadow import Node, Shadow
 from whygrad.trace import Kept
 
 MOST_LIVING = 30_000
-MOST_FOLLOWED = 64
+MOST_FOLLOWED = 1024
 MOST_NAMED = 20_000
+MOST_BEHIND = 2_000
 FIRST_STEPS = 8
 LATER = 16
 """Steps of an optimizer at which variables are searched: the first ones, then one in so many."""
@@ -37,6 +38,8 @@ class _Line:
 
     node: Node
     counts: list[int] = field(default_factory=list)
+    held: list[int] = field(default_factory=list)
+    """What its holder kept of earlier updates, at these looks and at those of later windows."""
     holder: str = ""
     file: str = ""
     sample: list[weakref.ref[torch.Tensor]] = field(default_factory=list)
@@ -57,8 +60,8 @@ class Keeping:
         self.names: dict[int, tuple[str, str]] = {}
         """By serial of its node: the variable that held a tensor with a graph at a step, and the file."""
 
-    def stepped(self, optimizer: int, frame: FrameType) -> None:
-        """At a step: what was made before this optimizer's previous step and is still connected?"""
+    def stepped(self, optimizer: int, trained: frozenset[int], frame: FrameType) -> None:
+        """At a step: what was made before this optimizer's previous step and is still connected to what it trains?"""
         serials = self._since[optimizer]
         serials.append(self.shadow.serial)
         del serials[:-2]
@@ -71,6 +74,7 @@ class Keeping:
         counts: dict[Any, list[torch.Tensor]] = {}
         nodes: dict[Any, Node] = {}
         chains: dict[Any, tuple[Node, torch.Tensor, int]] = {}
+        recent: set[int] = set()
         for node, tensor in self.shadow.living():
             if not node.requires_grad or node.parameter is not None or tensor.grad_fn is None:
                 continue
@@ -84,10 +88,27 @@ class Keeping:
                 place = (node.code, node.lasti)
                 counts.setdefault(place, []).append(tensor)
                 nodes[place] = node
+            else:
+                recent.add(id(tensor))
         for key, tensors in counts.items():
-            self._count(key, nodes[key], tensors, named)
+            if _hangs_on(nodes[key], trained):  # Else it may wait for a backward of its own.
+                self._count(key, nodes[key], tensors, named)
         for key, (node, tensor, links) in chains.items():
-            self._count(key, node, [tensor], named, links)
+            if _hangs_on(node, trained):
+                self._count(key, node, [tensor], named, links)
+        self._look_again(Counter(path for key, (path, _) in named.items() if key not in recent))
+
+    def _look_again(self, older: Counter[str]) -> None:
+        """In a later window the tensors of an earlier one are strangers; that their holder has more of them shows."""
+        for line in self._lines.values():
+            line.held.append(older[line.holder])
+
+    def raised(self, frame: FrameType) -> None:
+        """A backward failed: who holds what now? The names of the last step may have passed on to newer values."""
+        named = _holders(frame)
+        for node, tensor in self.shadow.living():
+            if id(tensor) in named and node.requires_grad and tensor.grad_fn is not None:
+                self.names[node.serial] = (named[id(tensor)][0], named[id(tensor)][1])
 
     def _count(
         self, key: Any, node: Node, tensors: list[torch.Tensor], named: dict[int, list[str]], count: int = 0
@@ -114,11 +135,26 @@ class Keeping:
     def kept(self) -> list[Kept]:
         out = []
         for line in self._lines.values():
-            inside = "[" in line.holder and line.counts[-1] > line.counts[0]
-            if line.holder and (inside or _grows(line.counts)):
+            inside = "[" in line.holder
+            grew = _grows(line.counts) or (inside and line.counts[-1] > line.counts[0])
+            if line.holder and (grew or (inside and _grows(line.held))):
                 site = frames.site(line.node.code, line.node.lasti, line.node.inner)
-                out.append(Kept(site, line.holder, line.file, tuple(line.counts), line.survived, line.chained))
+                counts = line.counts if grew else [count for count, _ in groupby(line.held)]
+                out.append(Kept(site, line.holder, line.file, tuple(counts), line.survived, line.chained))
         return out
+
+
+def _hangs_on(node: Node, numbers: frozenset[int]) -> bool:
+    """Whether gradient would reach one of these parameters; a graph too large to look through may."""
+    stack, seen = [node], {node.serial}
+    while stack and len(seen) < MOST_BEHIND:
+        for operand, carries, _ in stack.pop().inputs:
+            if operand.parameter in numbers:
+                return True
+            if carries and operand.serial not in seen:
+                seen.add(operand.serial)
+                stack.append(operand)
+    return bool(stack)
 
 
 def _chain(node: Node, boundary: int) -> int:
@@ -139,7 +175,7 @@ def _before(node: Node) -> Node | None:
     for _ in range(SHORT):
         level = [o for one in level for o, carries, _ in one.inputs if carries and o.code is node.code]
         for operand in level:
-            if operand.lasti == node.lasti:
+            if operand.lasti == node.lasti and operand.name == node.name:  # A library's line is many operations.
                 return operand
     return None
 

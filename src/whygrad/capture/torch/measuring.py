@@ -47,6 +47,8 @@ def measure(node: Node, args: Any, kwargs: dict[str, Any], out: Tensor, *, atten
         look_at_input(node, out)
     if name in ALONG or name in PICKERS:
         place(facts(node), name, args, kwargs)
+    if kwargs.get("reduction") == "sum":
+        facts(node).summed = True
     reader = READERS.get(name)
     if attentive and reader is not None and (out.requires_grad or reader is _added) and 0 < out.numel() <= LARGEST:
         reader(node, [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)], out)

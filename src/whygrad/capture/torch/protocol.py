@@ -106,7 +106,7 @@ class Protocol:
         stack = frames.user_stack(frame)
         site = stack[0] if stack else frames.user_site(frame)
         number, kind = len(self.optimizers), type(optimizer).__name__
-        held = Held(number, weakref.ref(optimizer), kind, site, stack, id(optimizer), self.passing)
+        held = Held(number, weakref.ref(optimizer), kind, site, stack, self.passing.new(id(optimizer)))
         held.ref = weakref.ref(optimizer, lambda _: held.died())
         self.optimizers.append(held)
         self._held[id(optimizer)] = held
@@ -129,6 +129,7 @@ class Protocol:
             frozenset(n for n in held.parameters if numbers.count(n) > 1) if len(set(numbers)) < count else held.twice
         )
         held.maximizes = any(group.get("maximize") for group in optimizer.param_groups)
+        held.momentum = any("betas" in group or group.get("momentum") for group in optimizer.param_groups)
         held.stride = max(LEAST_STRIDE, len(tensors) // CHEAP_LOOK)
 
     def find(self, optimizer: Any) -> Held | None:
@@ -250,12 +251,12 @@ class Protocol:
         """What this step finds on its parameters."""
         consumed, assigned = self._found(held)
         site = frames.user_site(frame)
-        optimizer = held.ref()
-        if optimizer is not None:
-            held.rates = tuple(float(group["lr"]) for group in optimizer.param_groups if "lr" in group)
         step = Step(
             held.number, site, consumed, self.clock.tick(), serial, assigned=frozenset(assigned), closure=closure
         )
+        for looked in self.optimizers:
+            if looked is held or not looked.steps:
+                looked.look_at_rates(step.order)
         remember(self.steps, step)
         return step
 

@@ -135,10 +135,15 @@ class Shadow:
         return entry[0] if entry is not None and entry[1]() is not None else None
 
     def clear(self) -> None:
-        self._table.clear()
+        """Forget all but the detached views of parameters: whoever keeps them uses them in later updates as well."""
+        self._table = {key: entry for key, entry in list(self._table.items()) if _views_parameter(entry[0])}
         self._recent.clear()
         self._values.clear()
         self._memory.clear()
+
+
+def _views_parameter(node: Node) -> bool:
+    return node.kind is Kind.DETACH and any(operand.parameter is not None for operand, _, _ in node.inputs)
 
 
 def telling(value: float) -> bool:

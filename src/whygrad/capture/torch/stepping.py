@@ -41,6 +41,7 @@ class Stepping:
             symptom, capture.protocol.symptom = capture.protocol.symptom, False
             if capture.window.should_open(capture.protocol.updates, unseen, symptom):
                 capture.open()
+                capture.mode.pause.depth = 0 if closure else 1  # What the optimizer does itself is not the script's.
             return
         if held.traced_steps < 2 or capture.naming.wanted():
             capture.naming.look(frame)
@@ -52,7 +53,7 @@ class Stepping:
         if capture.differentiating.inside:
             capture.backwards.consumed_early(step)
         capture.errors.stepped(held, frame)
-        capture.keeping.stepped(held.number, frame)
+        capture.keeping.stepped(held.number, frozenset(held.parameters), frame)
         compared = held.traced_steps <= COMPARED_STEPS
         self._step = step, capture.weights.before_step(held.tensors) if compared else None
         if not closure:
