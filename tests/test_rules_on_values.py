@@ -153,6 +153,40 @@ def test_saturation_counts_when_it_was_there_from_the_start(
     assert script.codes() == said
 
 
+@pytest.mark.parametrize(
+    ("since", "left", "said"), [(20, 0.0, [("WG502", 12)]), (20, 1e-9, []), (60, 0.0, []), (200, 0.0, [])]
+)
+def test_saturation_counts_when_it_stops_all_gradient_for_half_of_the_run(
+    since: int, left: float, said: list[tuple[str, int]]
+) -> None:
+    script = Script()
+    critic = script.parameter("critic.weight")
+    for update in (0, 1, 2, 20, 40, 60, 80):
+        killed = float(update >= since)
+        squashed = script.op("tanh", script.net(8, 1), line=12)
+        value = script.linear(critic, script.shaped(squashed, 8, 1, facts=Facts(killed=killed)), line=13)
+        script.step(script.op("mean", script.shaped(value, 8, 1), line=14), update)
+        script.trace.backwards[-1].largest = {0: left if killed else 0.1, 1: 0.2}
+    script.trace.updates = 90
+    assert [found for found in script.codes() if found[0] == "WG502"] == said
+
+
+@pytest.mark.parametrize(
+    ("killed", "inverse", "said"), [(0.6, "atanh", [("WG504", 14)]), (0.0, "atanh", []), (0.6, "exp", [])]
+)
+def test_a_gradient_that_grew_by_a_sample_recovered_from_its_squashed_action(
+    killed: float, inverse: str, said: list[tuple[str, int]]
+) -> None:
+    script = Script()
+    for update, size in enumerate((60.0, 7.0, 130.0, 900.0, 1e4, 2e5, 1.9e5)):
+        action = script.shaped(script.op("tanh", script.net(8, 2), line=12), 8, 2)
+        limited = script.shaped(script.op("clamp", action, line=13), 8, 2, facts=Facts(killed=killed))
+        recovered = script.shaped(script.op(inverse, limited, line=14), 8, 2)
+        script.step(script.op("mean", recovered, line=15), update)
+        script.trace.backwards[-1].largest = {0: size}
+    assert script.codes() == said
+
+
 @pytest.mark.parametrize(("last", "said"), [(0b1111, [("WG501", 12)]), (0b0111, [])])
 def test_units_are_dead_when_they_stay_so(last: int, said: list[tuple[str, int]]) -> None:
     script = Script()

@@ -10,6 +10,7 @@ from whygrad.source import expressions
 from whygrad.trace import Site, Trace
 from whygrad.trace.consumption import consumers
 from whygrad.trace.cuts import Cut, cuts
+from whygrad.trace.workers import originals
 
 
 def of_kind(trace: Trace, *kinds: str) -> Iterator[Cut]:
@@ -46,7 +47,7 @@ def consequence(trace: Trace, cut: Cut) -> str:
 def labels(trace: Trace, cut: Cut) -> list[Label]:
     """Where the value still had history, where it enters the loss as a constant, what backward reached."""
     out: list[Label] = []
-    who = wording.whom(trace, cut.parameters)
+    who = wording.whom(trace, cut.workers or cut.parameters)
     connected = _last_connected(trace, cut)
     if connected is not None and connected != cut.site:
         out.append(Label(connected, f"still connected to {who} here"))
@@ -59,7 +60,7 @@ def labels(trace: Trace, cut: Cut) -> list[Label]:
         out.append(Label(cut.origin.site, "the history was already lost here"))
     if cut.backward.site is not None:
         held = {n for o in consumers(trace, cut.backward) for n in o.parameters} | cut.parameters
-        reached = len(cut.backward.deposits & held)
+        reached = len({originals(trace).get(n, n) for n in cut.backward.deposits} & held)
         out.append(Label(cut.backward.site, f"reaches {reached} of {wording.plural(len(held), 'parameter')}"))
     return [label for label in out if label.site.file]
 
@@ -98,6 +99,8 @@ def seen(trace: Trace, cut: Cut) -> str:
         facts.append(f"{steps} of {wording.plural(steps, 'update')}; every gradient is {state}")
         if not any(trace.parameter(n).changed for n in numbers):
             facts.append("weights unchanged since the start")
+    if cut.workers:
+        facts.append(f"the gradient is handed over from {wording.whom(trace, cut.workers)}")
     if cut.inferred:
         facts.append("the link between what left torch and the loss was read from the source, not observed")
     return "; ".join(facts)

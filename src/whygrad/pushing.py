@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from whygrad.source import expressions
 from whygrad.trace import Backward, Op, Site, Trace
 from whygrad.trace.anatomy import PRODUCTS, behind_shaping, head, score_like
+from whygrad.trace.entropy_estimates import scores_own_draw
 from whygrad.trace.graph import Graph, Kind
 from whygrad.trace.losses import latest
 from whygrad.trace.ratios import ratios
@@ -159,9 +160,9 @@ def _negated(graph: Graph, side: list[Op]) -> bool:
 
 
 def _entropy(graph: Graph, backward: Backward, op: Op, sign: int, outermost: bool) -> Iterator[Wrong]:
-    """The entropy of a policy, added to the loss: by its call, or as a sum of p log p with a minus."""
+    """The entropy of a policy, added to the loss: by its call, or as p log p or log p of its own draw with a minus."""
     called = outermost and sign > 0 and op.requires_grad and _calls_entropy(op)
-    if called or (sign < 0 and _p_log_p(graph, op)):
+    if called or (sign < 0 and (_p_log_p(graph, op) or scores_own_draw(graph, op))):
         site = (None if called else _turned(graph, backward.root or 0, op)) or _summand(graph, backward.root or 0, op)
         yield Wrong(backward, op, "entropy", f"{expressions.text(site) or 'the entropy'} is added to the loss", site)
 
@@ -199,17 +200,19 @@ def _summand(graph: Graph, root: int, wanted: Op) -> Site | None:
 
 
 def _turned(graph: Graph, root: int, wanted: Op) -> Site | None:
-    """The subtraction that gives a value its minus, where there is just one on the way."""
-    turns: list[Site | None] = []
+    """The subtraction that gives a value its minus, where there is just one on the way.
+
+    A minus in front of p log p is the entropy's own: then the term that adds it is the wrong one."""
+    turns: list[Op] = []
     op = graph[root]
     while op.id != wanted.id:
         inside = [i for i in op.inputs if i.op in graph.ops and _holds(graph, i.op, wanted.id)]
         if not inside:
             return None
         if op.name in NEGATING or (op.name in ("sub", "__isub__", "sub_") and inside[0] is not op.inputs[0]):
-            turns.append(op.site)
+            turns.append(op)
         op = graph[inside[0].op]
-    return turns[0] if len(turns) == 1 else None
+    return turns[0].site if len(turns) == 1 and turns[0].name not in NEGATING else None
 
 
 def _holds(graph: Graph, root: int, wanted: int) -> bool:

@@ -42,7 +42,7 @@ from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.source import expressions
 from whygrad.source.storing import assigned
-from whygrad.trace import Site, Trace
+from whygrad.trace import Optimizer, Site, Trace
 from whygrad.trace.membership import Stale, stale
 
 CODE = "WG110"
@@ -86,14 +86,28 @@ def _replacement(trace: Trace, found: Stale) -> Site | None:
     parameter = trace.parameter(min(found.new))
     if parameter.replaced is not None:
         return parameter.replaced
-    attributes = {name.split(".")[-1] for name in expressions.parameter_sources(found.optimizer.site)}
-    attributes |= set(parameter.name.split(".")[:-1])
+    sources = [name.split(".")[-1] for name in expressions.parameter_sources(found.optimizer.site)]
+    attributes = {*sources, *parameter.name.split(".")[:-1]}
     before = trace.parameter(min(found.old)).creation_stack
-    for site in parameter.creation_stack:
+    for depth, site in enumerate(parameter.creation_stack):
         twice = any(old.function == site.function and old.line != site.line for old in before)
+        twice = twice or _beside(found.optimizer, parameter.creation_stack[depth:])
         building = site.function.endswith("__init__") and not twice  # It only makes; whoever called it replaces.
-        if not building and any(target.split(".")[-1] in attributes for target in expressions.targets(site)):
+        if not building and _binds(site, attributes, found.optimizer):
             return site
-    sources = expressions.parameter_sources(found.optimizer.site)
-    handed = [assigned(trace.files, name.split(".")[-1]) for name in sources]
+    handed = [assigned(trace.files, name) for name in sources]
     return next((s for s in handed if s is not None and not isinstance(expressions.at(s), ast.Call)), None)
+
+
+def _beside(optimizer: Optimizer, stack: tuple[Site, ...]) -> bool:
+    """Whether the optimizer was built on another line of the same call."""
+    here, outer = stack[0], [site.line for site in stack[1:]]
+    other = (n for n, site in enumerate(optimizer.stack) if site.function == here.function and site.line != here.line)
+    return any(outer == [site.line for site in optimizer.stack[n + 1 :]] for n in other)
+
+
+def _binds(site: Site, names: set[str], optimizer: Optimizer) -> bool:
+    """Whether it assigns to such an attribute, or to such a variable of a function that led to the optimizer."""
+    targets = [target for target in expressions.targets(site) if target.split(".")[-1] in names]
+    own = any(site.function == outer.function for outer in optimizer.stack)
+    return any(own or "." in target for target in targets)

@@ -4,7 +4,8 @@ An actor loss `-Q(s, pi(s))` reaches the critic too. That is harmless while the 
 it. When the critic's step comes first, or one optimizer holds both, the critic learns to give high values
 instead of right ones. The reverse, a critic loss that reaches the actor, is the same mistake. So is a game in
 which one player's loss is the other's with the sign turned: left on the other player, it cancels that one's
-own.
+own. And so is a draw that is scored by its log-probability and fed on with its graph: the loss behind it trains the
+policy a second time, to another end.
 
 Finish the critic's update before the actor's backward, clear in between, or freeze the critic's parameters
 while the actor loss is computed.
@@ -49,6 +50,7 @@ from collections.abc import Iterator
 
 from whygrad import leaking, wording
 from whygrad.finding import Finding, Label
+from whygrad.source import expressions
 from whygrad.trace import Trace
 from whygrad.trace.crosstalk import crosstalk, judgements, owned_elsewhere
 from whygrad.trace.leaks import Leak, consumed
@@ -61,6 +63,8 @@ WHY = {
     "judging": "this loss fits its network to a target; through the network's input it also moves {who}, which another "
     "loss is to train.",
     "opposed": "the loss of {who} is this one with the sign turned: what the two deposit there cancels out.",
+    "drawn": "what {who} draws is scored by its log-probability, a policy gradient; this loss goes back through the "
+    "draw itself as well, and fits {who} to something else.",
     "target": "the target of this loss depends on {who} with its graph attached.",
 }
 
@@ -102,6 +106,13 @@ def _finding(trace: Trace, leak: Leak, kind: str) -> Finding:
     who = wording.whom(trace, leak.parameters)
     names = ", ".join(dict.fromkeys(o.name for o in leak.optimizers))
     labels = []
+    loss = leak.backward.name
+    fix = f"clear the gradients of {who} between this backward and its step, or freeze {who} while {loss} is computed"
+    if kind == "drawn":
+        loss = expressions.text(leak.op.site) or loss
+        fix = "detach() what was drawn: both the log-probability and what comes after take it as data"
+        if leak.source.site is not None:
+            labels.append(Label(leak.source.site, "the draw keeps its graph"))
     if leak.op.site is not None and leak.op.site != leak.backward.site:
         made = leak.backward.made or leak.op.site
         labels.append(Label(made, f"reaches {who}"))
@@ -112,14 +123,13 @@ def _finding(trace: Trace, leak: Leak, kind: str) -> Finding:
         CODE,
         NAME,
         "error",
-        f"{leak.backward.name} trains {who} as well: {names} applies what it deposits there",
+        f"{loss} trains {who} as well: {names} applies what it deposits there",
         leak.backward.site,
         f"deposits gradient on {wording.plural(len(leak.parameters), 'parameter')} of {who}",
         labels,
         WHY[kind].format(who=who),
         leaking.seen(trace, leak),
-        f"clear the gradients of {who} between this backward and its step, or freeze {who} while "
-        f"{leak.backward.name} is computed",
+        fix,
         parameters=trace.names(leak.parameters),
         evidence={"loss": leak.backward.name, "kind": kind},
     )

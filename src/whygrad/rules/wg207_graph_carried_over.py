@@ -89,8 +89,7 @@ def _reused(trace: Trace, case: Carried) -> Finding:
         CODE,
         NAME,
         "error",
-        f"{what} carries its graph from one update into the next"
-        + ("; the second backward fails on it" if raised else ""),
+        f"{what} carries its graph from one update into the next" + (_fails(trace) if raised else ""),
         site,
         "kept with its graph",
         labels,
@@ -102,6 +101,12 @@ def _reused(trace: Trace, case: Carried) -> Finding:
         "retain_graph=True: it hides that weights changed in between and lets the graph grow",
         evidence={"holder": name, "raised": raised},
     )
+
+
+def _fails(trace: Trace) -> str:
+    """A graph that was retained is there, but a step has changed weights that it needs."""
+    changed = trace.raised is not None and trace.raised.code == "WG602"
+    return "; the second backward fails on it" + (", a step has changed weights behind it" if changed else "")
 
 
 def _grows(trace: Trace, kept: Kept) -> Finding:

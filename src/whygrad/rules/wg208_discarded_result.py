@@ -57,8 +57,8 @@ def check(trace: Trace) -> Iterator[Finding]:
         yield _without_effect(found)
     for spent in drained(trace):
         # To freeze a critic for the actor's loss saves work, no more, where nobody applies what it would have got.
-        harmless = spent.toggles and not any(crosstalk(trace))
-        yield _nothing_left(spent, "note" if harmless else "error")
+        costs_time = spent.toggles and not any(crosstalk(trace))
+        yield _nothing_left(spent, "warning" if costs_time else "error")
 
 
 def _without_effect(found: Useless) -> Finding:

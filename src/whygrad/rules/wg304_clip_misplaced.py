@@ -2,9 +2,10 @@
 
 Before the backward there is nothing to clip (or what an earlier update left); after the step it is too late,
 also when it is a hook of backward that steps; before `scaler.unscale_()` the limit is compared with gradients
-that are thousands of times too large; and clipping one network does not limit the step of another.
+that are thousands of times too large; clipping one network does not limit the step of another; and after each of
+several backwards that one step sums, it cuts the first micro-batches down again and again.
 
-Clip between `backward()` (and `unscale_()`) and `step()`, the parameters that are stepped.
+Clip between the last `backward()` (and `unscale_()`) and `step()`, the parameters that are stepped.
 
 ```python bad
 import torch
@@ -42,6 +43,7 @@ from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Clip, Step, Trace
 from whygrad.trace.membership import stale
+from whygrad.trace.partial import partly_clipped
 
 CODE = "WG304"
 NAME = "clip-misplaced"
@@ -81,7 +83,11 @@ def check(trace: Trace) -> Iterator[Finding]:
         if len(judged) >= OFTEN and sum(wrong.values()) == len(judged):
             yield _finding(trace, clips[-1], wrong.most_common(1)[0][0], len(judged))
         elif wrong:
-            yield from _others(trace, clips)
+            partial = partly_clipped(trace, clips)
+            if len(partial) >= OFTEN:
+                yield _partial(trace, partial)
+            else:
+                yield from _others(trace, clips)
 
 
 def _judge(trace: Trace, clip: Clip) -> str | None:
@@ -129,6 +135,26 @@ def _others(trace: Trace, clips: list[Clip]) -> Iterator[Finding]:
     if often:
         stepped = {n for i, found in idle.items() if len(found) >= OFTEN for n in trace.optimizers[i].parameters}
         yield _finding(trace, often[0][-1], "other-parameters", sum(map(len, often)), stepped)
+
+
+def _partial(trace: Trace, found: list[tuple[Step, list[Clip]]]) -> Finding:
+    step, clips = found[-1]
+    stepped = clips[-1].present & frozenset(_held(trace, step))
+    return Finding(
+        CODE,
+        NAME,
+        "error",
+        f"the update of {wording.whom(trace, stepped)} is not the clipped sum of its {len(clips)} backwards: "
+        "the earlier a micro-batch comes, the more often it is scaled down",
+        clips[-1].site,
+        "clips what has been summed so far, after each backward",
+        [Label(step.site, f"applies what {len(clips)} clips have left")] if step.site is not None else [],
+        "the limit is meant for the gradient of the whole step; on partial sums it weighs the micro-batches by order.",
+        f"{len(clips)} calls per step, some of which cut, in {wording.plural(len(found), 'traced step')}",
+        "clip once, right before step()",
+        parameters=trace.names(stepped),
+        evidence={"verdict": "partial-sums", "limit": clips[-1].limit, "calls": len(clips)},
+    )
 
 
 def _carried(trace: Trace, clip: Clip, following: list[Step]) -> bool:

@@ -4,6 +4,9 @@ Each applies the full gradient with its own momentum and learning rate, so the u
 large as meant and the two states work against each other. Two optimizers that take turns, each with a
 loss of its own and cleared gradients in between, are fine.
 
+An encoder under an actor and its critic, held by both optimizers, is a warning: the actor's loss goes through the
+critic, so its step bends the encoder to raise the critic's values.
+
 Leave the shared parameters out of one of the two.
 
 ```python bad
@@ -43,7 +46,7 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Optimizer, Trace
-from whygrad.trace.crosstalk import crosstalk, owned_elsewhere
+from whygrad.trace.crosstalk import crosstalk, owned_elsewhere, shared_below
 from whygrad.trace.leaks import Leak
 
 CODE = "WG306"
@@ -61,13 +64,14 @@ def check(trace: Trace) -> Iterator[Finding]:
             if shared and times > 1:
                 yield _finding(trace, first, second, shared, times)
     said: set[int] = set()
-    for leak, kind in crosstalk(trace):
-        owner = owned_elsewhere(trace, leak) if kind == "judged" else None
+    leaks = [(leak, "error") for leak, kind in crosstalk(trace) if kind == "judged"]
+    for leak, severity in [*leaks, *((leak, "warning") for leak in shared_below(trace))]:
+        owner = owned_elsewhere(trace, leak)
         for optimizer in leak.optimizers if owner is not None else ():
             if optimizer.id not in said:
                 assert owner is not None
                 said.add(optimizer.id)
-                yield _by_another_loss(trace, leak, optimizer, owner)
+                yield _by_another_loss(trace, leak, optimizer, owner, severity)
 
 
 def _same_gradient(trace: Trace, first: Optimizer, second: Optimizer, both: set[int]) -> tuple[set[int], int]:
@@ -81,7 +85,7 @@ def _same_gradient(trace: Trace, first: Optimizer, second: Optimizer, both: set[
     return {n for n, ids in common.items() if ids}, max((len(ids) for ids in common.values()), default=0)
 
 
-def _by_another_loss(trace: Trace, leak: Leak, optimizer: Optimizer, owner: Optimizer) -> Finding:
+def _by_another_loss(trace: Trace, leak: Leak, optimizer: Optimizer, owner: Optimizer, severity: str) -> Finding:
     who = wording.whom(trace, leak.parameters)
     labels = [Label(owner.site, f"{owner.name} trains {who}")] if owner.site is not None else []
     if leak.backward.site is not None:
@@ -89,14 +93,17 @@ def _by_another_loss(trace: Trace, leak: Leak, optimizer: Optimizer, owner: Opti
     return Finding(
         CODE,
         NAME,
-        "error",
+        severity,
         f"{who} {wording.verb(trace, leak.parameters, 'is', 'are')} trained by {leak.backward.name} as well: "
         f"{optimizer.name} holds {who} beside {owner.name}",
         optimizer.site,
         f"holds {wording.plural(len(leak.parameters), 'parameter')} that {owner.name} trains",
         labels,
         f"{leak.backward.name} goes through {who} to train what lies below; an optimizer that holds both bends {who} "
-        "to please this loss.",
+        "to please this loss."
+        if severity == "error"
+        else f"{leak.backward.name} reaches {who} through the network that judges, not only through what it "
+        f"is to train: the step bends {who} until the judgement looks better, against {owner.name}.",
         f"{leak.backward.name} deposits on {wording.plural(len(leak.parameters), 'parameter')} of {who}, and the step "
         f"of {optimizer.name} applies it",
         f"leave {who} out of {optimizer.name}",

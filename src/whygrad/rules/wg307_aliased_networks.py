@@ -49,7 +49,7 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.source import expressions
-from whygrad.source.storing import assigned
+from whygrad.source.storing import entered
 from whygrad.trace import Alias, Site, Trace
 from whygrad.trace.snapshots import Snapshot, snapshots
 
@@ -78,7 +78,7 @@ def check(trace: Trace) -> Iterator[Finding]:
 
 def _finding(trace: Trace, alias: Alias, moved: set[int]) -> Finding:
     apart, plain = (name.removeprefix("self.") for name in alias.names)
-    site = assigned(trace.files, apart.split("[")[0].rsplit(".", 1)[-1])
+    site = entered(trace.files, apart)
     part = "" if alias.whole else f"{wording.plural(len(moved), 'parameter')} of "
     return Finding(
         CODE,

@@ -1,7 +1,7 @@
 """A target network stays at its first values while the online network trains.
 
-The copy is never made, copies the network onto itself, or takes its values from the wrong place. The online
-network is then fitted to the values of a random network, plus one reward.
+The copy is never made, copies the network onto itself, blends with a share of zero, or takes its values from the wrong
+place. The online network is then fitted to the values of a random network, plus one reward.
 
 Copy the online network into the target every so many updates, or a little at each (Polyak).
 
@@ -52,7 +52,7 @@ from whygrad.finding import Finding, Label
 from whygrad.idling import thrown_away
 from whygrad.source.refreshing import refreshes
 from whygrad.source.unloading import unloaded
-from whygrad.trace import Trace
+from whygrad.trace import Copy, Trace
 from whygrad.trace.refreshing import Lagging, lagging
 
 CODE = "WG308"
@@ -101,14 +101,9 @@ def _finding(trace: Trace, case: Lagging) -> Iterator[Finding]:
         seen = "in the traced updates it was written from its own values only"
     if case.copy is not None:
         site = case.copy.site
-        here = "writes its own values back" if case.copy.itself else "leaves it as it was"
         if forward is not None:
             labels.append(Label(forward, "its values enter the target here"))
-        itself = (
-            "what it writes comes from the network itself." if case.copy.itself else "the values stay as they were."
-        )
-        why = f"the copy runs, and {itself}"
-        fix = f"copy from {source}"
+        here, why, fix = _vain(case.copy, source)
     elif (lost := next(unloaded(trace.files, name), None)) is not None:
         if forward is not None:
             labels.append(Label(forward, "its values enter the target here"))
@@ -143,3 +138,17 @@ def _finding(trace: Trace, case: Lagging) -> Iterator[Finding]:
         parameters=trace.names(case.parameters),
         evidence={"updates": still, "copied": case.copy is not None},
     )
+
+
+def _vain(copy: Copy, source: str) -> tuple[str, str, str]:
+    """What a copy that changes nothing does here, why, and what would help."""
+    if copy.itself:
+        return (
+            "writes its own values back",
+            "the copy runs, and what it writes comes from the network itself.",
+            f"copy from {source}",
+        )
+    if copy.blended and copy.sources:
+        why = f"the blend runs, and the share that {source} has in it is zero: the values stay as they were."
+        return "leaves it as it was", why, f"blend with a share (tau) of {source} above zero, or copy all of it"
+    return "leaves it as it was", "the copy runs, and the values stay as they were.", f"copy from {source}"

@@ -2,7 +2,8 @@
 
 Before the first step on a new batch, the old and the new log-probabilities come from the same weights, so
 `exp(new - old)` must be exactly one. If it is not, the two sides are computed differently: other inputs
-(masks, positions, normalisation, hidden states), another temperature, dropout, a different action.
+(masks, positions, normalisation, hidden states), another temperature, dropout, a different action; or the copy
+that acted was made without some of the weights.
 
 Feed both sides the same inputs, in the same mode, and compare them once before training.
 
@@ -52,7 +53,7 @@ from whygrad import leaking, wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Trace
 from whygrad.trace.modes import mismatch, modes
-from whygrad.trace.ratios import Ratio, by_place, made_of, ratios, same_weights, selected
+from whygrad.trace.ratios import Ratio, by_place, made_of, ratios, same_weights, selected, uncopied, unmasked
 
 CODE = "WG310"
 NAME = "ratio-not-one"
@@ -72,6 +73,7 @@ def check(trace: Trace) -> Iterator[Finding]:
         off = [r for r in first if r.op.spread is not None and r.op.spread > EXACT.get(r.op.dtype, COARSE)]
         off = [r for r in off if math.isfinite(r.op.spread or 0.0)]
         off = [r for r in off if r.op.off > PADDING or not selected(trace.graph, r)]
+        off = [r for r in off if r.op.off > 1 - (unmasked(trace.graph, r) or 1.0)]  # The rest is masked out.
         lasting = len(off) == len(first) or (first[-len(off) :] == off and all((r.op.spread or 0.0) > FAR for r in off))
         if off and lasting and not mismatch(trace.graph, off[-1].new, off[-1].old):
             yield _finding(trace, off, len(first))
@@ -82,11 +84,11 @@ def _finding(trace: Trace, off: list[Ratio], seen: int) -> Finding:
     who = wording.whom(trace, trace.graph.reach(ratio.new))
     moved = wording.verb(trace, trace.graph.reach(ratio.new), "has", "have")
     worst = max(r.op.spread or 0.0 for r in off)
-    random = modes(trace.graph, ratio.new).get("dropout") is True
+    source = "the copy" if uncopied(trace, ratio) else "the same weights"
     old, new = (leaking.outside(trace, trace.graph[n]) for n in (ratio.old, ratio.new))
     labels = [
         Label(site, text)
-        for site, text in ((old, "the old side, from the same weights"), (new, "the new side"))
+        for site, text in ((old, f"the old side, from {source}"), (new, "the new side"))
         if site is not None and ratio.op.site is not None and site.line != ratio.op.site.line
     ]
     return Finding(
@@ -97,11 +99,21 @@ def _finding(trace: Trace, off: list[Ratio], seen: int) -> Finding:
         ratio.op.site,
         "must be exactly 1 here, before the first step on this batch",
         labels,
-        "dropout draws another mask for each side."
-        if random
-        else "both sides come from the same weights, so their inputs or the way they are computed differ.",
+        _why(trace, ratio),
         f"largest |ratio - 1| before the first step on a batch, {len(off)} of {seen} times: {worst:.3g}",
-        "compute both sides by the same code with the same inputs (masks, positions, states, temperature, mode)",
+        "copy every parameter to where it belongs when the weights are handed over"
+        if uncopied(trace, ratio)
+        else "compute both sides by the same code with the same inputs (masks, positions, states, temperature, mode)",
         parameters=trace.names(trace.graph.reach(ratio.new)),
         evidence={"distance": worst, "batches": len(off)},
     )
+
+
+def _why(trace: Trace, ratio: Ratio) -> str:
+    forgotten = uncopied(trace, ratio)
+    if forgotten:
+        lacks = wording.whom(trace, forgotten)
+        return f"what acted was copied from these weights, but without {lacks}: it is another policy."
+    if modes(trace.graph, ratio.new).get("dropout") is True:
+        return "dropout draws another mask for each side."
+    return "both sides come from the same weights, so their inputs or the way they are computed differ."

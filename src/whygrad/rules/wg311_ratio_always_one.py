@@ -61,7 +61,7 @@ ROUNDING = 1e-5
 def check(trace: Trace) -> Iterator[Finding]:
     for evaluations in by_place(ratios(trace)):
         known = [r for r in evaluations if r.op.spread is not None and not r.attached]
-        if not known or any((r.op.spread or 0.0) > ROUNDING for r in known):
+        if not known or not all((r.op.spread or 0.0) <= ROUNDING for r in known):  # NaN is no ratio of one.
             continue
         again = [
             later

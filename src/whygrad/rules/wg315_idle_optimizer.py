@@ -1,8 +1,9 @@
 """An optimizer was built, its parameters receive gradient, and it is never stepped.
 
-The update of one network was forgotten: its gradients pile up while the others train.
+The update of one network was forgotten: its gradients pile up while the others train. Or another optimizer steps the
+same parameters, and the learning rate or the schedule that was meant for them stays with the one that nobody steps.
 
-Call its `step()` (and `zero_grad()`) as well.
+Call its `step()` (and `zero_grad()`) as well, or hand it to the code that steps.
 
 ```python bad
 import torch
@@ -44,6 +45,7 @@ from collections.abc import Iterator
 
 from whygrad import wording
 from whygrad.finding import Finding, Label
+from whygrad.source.unreachable import never_called
 from whygrad.trace import Backward, Optimizer, Trace
 from whygrad.trace.consumption import by_hand
 
@@ -65,6 +67,62 @@ def check(trace: Trace) -> Iterator[Finding]:
         backwards = [b for b in trace.backwards if b.deposits & own]
         if len(backwards) >= OFTEN:
             yield _finding(trace, optimizer, backwards, own)
+    yield from _displaced(trace)
+
+
+def _displaced(trace: Trace) -> Iterator[Finding]:
+    """Optimizers that are kept while others step all that they hold, as if they were not there.
+
+    One that is built anew before training has left nothing behind, and one that waits for a later phase can be
+    stepped by some line; a rate that nobody could apply and a schedule that moves nothing cannot be meant.
+    """
+    last = max((step.order for step in trace.steps), default=0)
+    for optimizer in trace.optimizers:
+        others = [o for o in trace.optimizers if o.steps and set(o.parameters) & set(optimizer.parameters)]
+        covered = {n for o in others for n in o.parameters if trace.parameter(n).consumed}
+        kept = optimizer.there >= last > 0 and not optimizer.steps
+        if not kept or not optimizer.parameters or not covered.issuperset(optimizer.parameters):
+            continue
+        rates = {rate for other in others for rate in other.rates}
+        if optimizer.scheduled and not any(other.scheduled for other in others):
+            yield _stands_in(trace, optimizer, others[0], "schedule")
+        elif (
+            optimizer.site is not None
+            and rates.isdisjoint(optimizer.rates)
+            and never_called(optimizer.site, "step", trace.files)
+        ):
+            yield _stands_in(trace, optimizer, others[0], "rate")
+
+
+def _stands_in(trace: Trace, optimizer: Optimizer, other: Optimizer, what: str) -> Finding:
+    who = wording.whom(trace, frozenset(optimizer.parameters))
+    mine, theirs = (", ".join(f"{rate:g}" for rate in dict.fromkeys(o.rates)) for o in (optimizer, other))
+    labels = [Label(other.site, f"{other.name} steps the same parameters")] if other.site is not None else []
+    if what == "schedule":
+        message = f"the learning-rate schedule of {optimizer.name} never reaches {who}: the optimizer is never stepped"
+        why = "a schedule changes the rates of the optimizer that it was built with, and that one never steps."
+        seen = f"its rate changed (now {mine}); {other.name}, which steps, stayed at {theirs}"
+        fix = "give the schedule the optimizer that steps"
+    else:
+        message = f"{who} {wording.verb(trace, optimizer.parameters, 'is', 'are')} not trained at the rate {mine} of "
+        message += f"{optimizer.name}, which is never stepped: {other.name} steps at {theirs}"
+        why = "no line of the script could step it; all its parameters are stepped by another optimizer."
+        seen = f"0 steps, while {other.name} made {other.steps}"
+        fix = f"step {optimizer.name} instead of {other.name}, or delete it and set the rate where it applies"
+    return Finding(
+        CODE,
+        NAME,
+        "error" if what == "schedule" else "warning",
+        message,
+        optimizer.site,
+        f"never stepped; another optimizer trains its {wording.plural(len(optimizer.parameters), 'parameter')}",
+        labels,
+        why,
+        seen,
+        fix,
+        parameters=trace.names(optimizer.parameters),
+        evidence={"updates": trace.updates, "rates": list(optimizer.rates), "applied": list(other.rates)},
+    )
 
 
 def _finding(trace: Trace, optimizer: Optimizer, backwards: list[Backward], own: set[int]) -> Finding:

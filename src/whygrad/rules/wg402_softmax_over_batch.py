@@ -61,7 +61,7 @@ def check(trace: Trace) -> Iterator[Finding]:
             if op.name in NORMALISING and op.site not in seen and _over_the_batch(trace, op):
                 seen.add(op.site)
                 yield _finding(trace, op)
-    for op, user in _used_by_row(trace):
+    for op, user in [*_used_by_row(trace), *_mixed(trace)]:
         if op.site not in seen:
             seen.add(op.site)
             yield _finding(trace, op, user)
@@ -84,6 +84,33 @@ def _used_by_row(trace: Trace) -> Iterator[tuple[Op, Op]]:
         # (batch, atoms, actions) is rightly picked from along the last dimension; a distribution is over the last one.
         if along == rank - 1 and (dim == 0 or (again and dim is not None and dim < rank - 1)):
             yield op, user
+
+
+def _mixed(trace: Trace) -> Iterator[tuple[Op, Op]]:
+    """Log-weights normalised along an earlier dimension, and the mixture then summed along the last one."""
+    graph = trace.graph
+    for user in graph.ops.values():
+        inner = graph.ops.get(user.inputs[0].op) if user.inputs else None
+        last = inner is not None and user.facts is not None and user.facts.dim == len(inner.shape) - 1
+        if inner is None or not last or not (user.name == "logsumexp" or (user.name == "sum" and inner.name == "exp")):
+            continue
+        added = _added(graph, inner)
+        weights = [op for op in added if op.name == "log_softmax" and len(added) > 1]
+        if any(op.facts is None or op.facts.dim in (None, len(op.shape) - 1) for op in weights):
+            continue  # Something is normalised over what is summed: the others may well be classes.
+        yield from ((op, user) for op in weights if op.shape == inner.shape and min(op.shape) > 1)
+
+
+def _added(graph: Graph, op: Op) -> list[Op]:
+    """The summands of what is exponentiated; the largest may have been taken out."""
+    while op.name in ELEMENTWISE or op.name == "sub":
+        following = graph.ops.get(op.inputs[0].op) if op.inputs else None
+        if following is None:
+            break
+        op = following
+    if op.name != "add":
+        return [op]
+    return [summand for i in op.inputs if i.op in graph.ops for summand in _added(graph, graph[i.op])]
 
 
 def _normalised(graph: Graph, user: Op) -> tuple[Op, bool] | None:

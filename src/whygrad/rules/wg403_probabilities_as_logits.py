@@ -3,7 +3,7 @@
 `cross_entropy`, `log_softmax` and `Categorical(logits=…)` normalise by themselves. Fed with a softmax they
 squash a second time: probabilities between 0 and 1 as logits can never make the policy decisive, and the
 gradient shrinks. Mixed with a uniform share they are probabilities still. `nll_loss` wants logarithms, not
-probabilities.
+probabilities; so does whatever the script itself calls a log-probability.
 
 Pass the raw output of the last layer, or say `Categorical(probs=…)`.
 
@@ -39,12 +39,14 @@ for _ in range(4):
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 
 from whygrad import wording
 from whygrad.finding import Finding, Label
+from whygrad.source import expressions
 from whygrad.trace import Op, Trace
-from whygrad.trace.anatomy import NORMALISING, behind_shaping, head
+from whygrad.trace.anatomy import LOGS, NORMALISING, PROBABILITIES, behind_shaping, head
 from whygrad.trace.graph import Graph
 from whygrad.trace.terms import SCALINGS
 
@@ -59,6 +61,10 @@ EXPECTS = {
 }
 """Consumers of logits (or logarithms), and the function whose output they must not get."""
 
+LOGARITHM = re.compile(r"(^|_)log_?(p|pi|probs?|prob(ability|abilities)|likelihoods?)(_|\d|$)", re.IGNORECASE)
+"""What people call the logarithm of a probability."""
+FLOORS = frozenset({"clamp_min", "clamp", "clip", "maximum", "gather", "take_along_dim", "add", "__add__", "__radd__"})
+"""What leaves a probability one; a floor that keeps it from zero is often added."""
 OTHERWISE = {"nll_loss": ", or log_softmax of it", "logsumexp": "; a distribution takes probabilities as probs="}
 
 
@@ -71,6 +77,35 @@ def check(trace: Trace) -> Iterator[Finding]:
             if made is not None and op.site not in seen:
                 seen.add(op.site)
                 yield _finding(trace, op, made)
+    for op, made in _misnamed(trace):
+        if op.site not in seen:
+            seen.add(op.site)
+            yield _forgotten(trace, op, made)
+
+
+def _misnamed(trace: Trace) -> Iterator[tuple[Op, Op]]:
+    """What the script calls a log-probability and multiplies, though it is a probability still."""
+    for backward in reversed(trace.rooted):
+        assert backward.root is not None
+        within = list(head(trace.graph, backward.root))
+        logs = {op.id for start in within if start.name in LOGS for op in head(trace.graph, start.id)}
+        for op in within:
+            made = _probability(trace.graph, op) if op.id not in logs else None
+            name = expressions.name(op.site).rpartition(".")[2] if made is not None else ""
+            if made is not None and name.isidentifier() and LOGARITHM.search(name):
+                yield op, made
+
+
+def _probability(graph: Graph, op: Op) -> Op | None:
+    """The softmax that an operation's result still is an entry of."""
+    if op.name not in FLOORS and op.name not in PROBABILITIES:
+        return None
+    found: Op | None = op
+    while found is not None and found.name in FLOORS and found.inputs:
+        if found.name in ADDING and found.scalar is None:
+            return None
+        found = behind_shaping(graph, found.inputs[0].op)
+    return found if found is not None and found.name in PROBABILITIES else None
 
 
 def _given(trace: Trace, op: Op) -> Op | None:
@@ -123,4 +158,24 @@ def _finding(trace: Trace, op: Op, made: Op) -> Finding:
         f"{op.name} applied to the output of {made.name}",
         "pass the output of the last layer as it is" + OTHERWISE.get(op.name, ""),
         evidence={"consumer": op.name, "given": made.name},
+    )
+
+
+def _forgotten(trace: Trace, op: Op, made: Op) -> Finding:
+    name = expressions.name(op.site)
+    reach = trace.graph.reach(op.id)
+    return Finding(
+        CODE,
+        NAME,
+        "warning",
+        f"{wording.whom(trace, reach)} {wording.verb(trace, reach, 'is', 'are')} trained through a wrong formula: "
+        f"{name} holds probabilities, the logarithm was never taken",
+        op.site,
+        f"a probability between 0 and 1, called {name}",
+        [Label(made.site, f"{made.name}: probabilities from here on")] if made.site is not None else [],
+        "a policy gradient or an entropy is made of logarithms; with the probabilities themselves, likely actions "
+        "count more and the entropy has the wrong sign.",
+        f"{name} comes from {made.name}, and no logarithm follows on the way to the loss",
+        "take the logarithm: log_softmax of the logits, or the distribution's log_prob() or logits",
+        evidence={"name": name, "given": made.name},
     )

@@ -1,7 +1,9 @@
 """The gradient grows without bound.
 
 Each update makes the next one larger: a learning rate that is too high, targets that follow the values they train,
-rewards in the thousands, recurrence over long sequences. Clipping hides it; the run still goes nowhere.
+rewards in the thousands, recurrence over long sequences. Clipping hides it; the run still goes nowhere. A policy that
+recovers its sample from a squashed action, by the inverse of tanh, scores another sample wherever a clamp had to keep
+the action off its bounds: once the gradient has grown by that, the inverse is named.
 
 Lower the learning rate, scale rewards and targets, slow the target network down, clip.
 
@@ -37,9 +39,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whygrad import wording
-from whygrad.finding import Finding
+from whygrad.finding import Finding, Label
 from whygrad.trace import Trace
-from whygrad.trace.magnitudes import Exploding, Growth, exploding
+from whygrad.trace.magnitudes import Exploding, Growth, exploding, grown
+from whygrad.trace.unsquashing import Unsquashed, unsquashed
 
 CODE = "WG504"
 NAME = "exploding-gradient"
@@ -55,8 +58,40 @@ FIRST = 3
 
 
 def check(trace: Trace) -> Iterator[Finding]:
-    for found in exploding(trace, Growth(GROWTH, STILL, LARGE, int(FIRST))):
-        yield _finding(trace, found)
+    growth = Growth(GROWTH, STILL, LARGE, int(FIRST))
+    rising = exploding(trace, growth)
+    for found in grown(trace, growth):
+        cause = unsquashed(trace.graph, found.backwards[-1])
+        if cause is not None and cause.inverse.site is not None:
+            yield _recovered(trace, found, cause)
+        elif any(one.backwards[-1] is found.backwards[-1] for one in rising):
+            yield _finding(trace, found)
+
+
+def _recovered(trace: Trace, found: Exploding, cause: Unsquashed) -> Finding:
+    last = found.backwards[-1]
+    reach = trace.graph.reach(cause.inverse.id)
+    who, share = wording.whom(trace, reach), f"{cause.share:.0%}"
+    labels = [Label(cause.clamp.site, f"changes {share} of the batch")] if cause.clamp.site is not None else []
+    if last.site is not None:
+        sizes = f"{found.start:.1e} in the first updates, {found.sizes[-1]:.1e} now"
+        labels.append(Label(last.site, f"largest gradient {sizes}"))
+    return Finding(
+        CODE,
+        NAME,
+        "error",
+        f"{who} {wording.verb(trace, reach, 'is', 'are')} thrown about: the gradient of {last.name} has grown "
+        f"{found.sizes[-1] / found.start:.0e} times, and {share} of the samples that it scores are not those drawn",
+        cause.inverse.site,
+        "does not give back what was squashed where the action lies at its bounds",
+        labels,
+        "the clamp moves saturated actions, so the recovered sample lies far from the one that was drawn; its "
+        "log-probability is enormous and pushes the mean further out.",
+        f"{share} of the batch lies beyond the clamp at update {last.update + 1}",
+        "keep the sample from before the tanh and score that one",
+        parameters=trace.names(reach),
+        evidence={"first": found.start, "last": found.sizes[-1], "clamped": cause.share},
+    )
 
 
 def _finding(trace: Trace, found: Exploding) -> Finding:

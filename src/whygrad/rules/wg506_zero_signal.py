@@ -1,10 +1,11 @@
 """The loss has a graph, and everything it is weighted with is zero.
 
 Advantages that are all the same number minus their mean, rewards that never differ within a group, a coefficient
-that is zero: the gradient exists and is exactly zero everywhere, so the step changes nothing.
+that is zero: the gradient exists and is exactly zero everywhere, so the step changes nothing. A coefficient that is
+zero in some updates only does not skip them: an optimizer with momentum steps on, by the gradients that it remembers.
 
 Look at what the weight is made of: a reward that does not depend on the action, a group without variation, a
-mask or coefficient that is always zero.
+mask or coefficient that is always zero. To skip an update, do not step: give that network an optimizer of its own.
 
 ```python bad
 import torch
@@ -45,6 +46,7 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Op, Trace
+from whygrad.trace.coefficients import SwitchedOff, switched_off
 from whygrad.trace.evaluations import Evaluation, evaluations
 from whygrad.trace.paths import only_through
 
@@ -66,6 +68,7 @@ def check(trace: Trace) -> Iterator[Finding]:
         if starved and place not in said:
             said.add(place)
             yield _finding(trace, last, starved, len(group))
+    yield from (_carried_on(trace, case) for case in switched_off(trace))
 
 
 def _zeros(trace: Trace, last: Evaluation) -> list[int]:
@@ -102,4 +105,25 @@ def _finding(trace: Trace, last: Evaluation, starved: frozenset[int], times: int
         "find out why it is zero: a reward that does not vary, a group with one outcome, a coefficient or mask of zero",
         parameters=trace.names(starved),
         evidence={"updates": times},
+    )
+
+
+def _carried_on(trace: Trace, case: SwitchedOff) -> Finding:
+    who, backward = wording.whom(trace, case.parameters), case.latest.backward
+    labels = [Label(backward.site, "leaves gradients that are exactly zero then")] if backward.site is not None else []
+    return Finding(
+        CODE,
+        NAME,
+        "warning",
+        f"{who} {wording.verb(trace, case.parameters, 'moves', 'move')} in updates that were to leave "
+        f"{wording.verb(trace, case.parameters, 'it', 'them')} alone: a coefficient of zero does not skip a step",
+        case.latest.op.site,
+        f"zero in {case.off} of {case.times} traced updates",
+        labels,
+        f"a gradient of zero is a gradient: {case.optimizer.name} steps every time and has momentum, so it repeats "
+        "earlier updates while the loss is switched off.",
+        f"the coefficient goes to zero and back; these steps find nothing but zeros for {who}",
+        f"give {who} an optimizer of its own and step it only when it is to learn",
+        parameters=trace.names(case.parameters),
+        evidence={"off": case.off, "updates": case.times},
     )

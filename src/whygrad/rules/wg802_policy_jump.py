@@ -57,7 +57,7 @@ from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Op, Trace
 from whygrad.trace.anatomy import head
-from whygrad.trace.ratios import Ratio, by_place, ratios
+from whygrad.trace.ratios import Ratio, by_place, ratios, unmasked
 
 CODE = "WG802"
 NAME = "policy-jump"
@@ -70,7 +70,8 @@ OFTEN = 2
 def check(trace: Trace) -> Iterator[Finding]:
     for group in by_place(ratios(trace)):
         clipped = [(r, clip) for r in group if (clip := _clip(trace, r)) is not None]
-        known = [(r, clip, r.op.facts.divergence) for r, clip in clipped if r.op.facts is not None]
+        whole = [(r, clip) for r, clip in clipped if unmasked(trace.graph, r) is None]  # Padding may be anything.
+        known = [(r, clip, r.op.facts.divergence) for r, clip in whole if r.op.facts is not None]
         far = [(r, clip, d) for r, clip, d in known if d is not None and d >= FAR]
         idle = [(r, clip, d) for r, clip, d in far if clip.facts is not None and clip.facts.killed == 0]
         if idle:

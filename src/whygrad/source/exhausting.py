@@ -11,7 +11,7 @@ from whygrad.source.scopes import Function, last_name, own, scopes
 from whygrad.trace.site import Site
 
 ONCE = frozenset({"parameters", "named_parameters"})
-LAZY = frozenset({"filter", "map", "chain", "zip", "iter"})
+LAZY = frozenset({"filter", "map", "chain", "from_iterable", "zip", "iter"})
 DRAINING = frozenset(
     """list tuple set sum max min any all clip_grad_norm_ clip_grads_with_norm_ clip_grad_value_""".split()
 )
@@ -123,6 +123,9 @@ def _one_shot(value: ast.expr, bound: dict[str, list[ast.expr]], depth: int = 0)
     if not isinstance(value, ast.Call):
         return False
     called = last_name(value.func)
+    if called == "from_iterable":
+        nested = [getattr(a, "elts", None) or [getattr(a, "elt", a)] for a in value.args]
+        return any(_one_shot(part, bound, depth + 1) for parts in nested for part in parts)
     if called in ONCE and isinstance(value.func, ast.Attribute):
         return True
     return called in LAZY and any(_one_shot(a, bound, depth + 1) for a in value.args)

@@ -11,6 +11,8 @@ from whygrad.source.feeding import STORING
 from whygrad.source.scopes import last_name, own, scopes
 from whygrad.trace.site import Site
 
+FRESH = frozenset({"zeros", "zeros_like", "new_zeros", "ones", "ones_like", "full", "empty", "randn", "rand"})
+
 
 def stored(files_: list[str], holder: str) -> Site | None:
     """Where `memory.items[]['action']` or `self.hidden` gets what it holds; outside `__init__` if anywhere."""
@@ -29,7 +31,8 @@ def stored(files_: list[str], holder: str) -> Site | None:
             found = [(setup, node) for setup, node in anew if _sets_attribute(node, name)]
         if found:
             attribute = "." in base
-            _, node = min(found, key=lambda f: (f[0], attribute and not _sets_attribute(f[1], name)))
+            rank = {n: (_anew(n), setup, attribute and not _sets_attribute(n, name)) for setup, n in found}
+            node = min(rank, key=rank.__getitem__)
             return Site(*expressions.span(file, node))
     return None
 
@@ -78,14 +81,26 @@ def _statements(module: ast.Module, name: str, inside: bool) -> Iterator[tuple[b
                 yield setup, node
 
 
+def _anew(node: ast.AST) -> bool:
+    """Whether what it stores is new and so has no history: `self.hidden = torch.zeros(…)`."""
+    value = node.value if isinstance(node, ast.Assign) else None
+    return isinstance(value, ast.Call) and last_name(value.func) in FRESH
+
+
 def _into(target: ast.expr, name: str, inside: bool) -> bool:
     parts = target.elts if isinstance(target, ast.Tuple) else [target]
     subscripts = [part.value for part in parts if isinstance(part, ast.Subscript)]
     return any(last_name(part) == name for part in (subscripts if inside else [*parts, *subscripts]))
 
 
+def entered(files_: list[str], path: str) -> Site | None:
+    """Where `agent.target` or `nets['target']` gets its value; an entry may be put there with the whole container."""
+    entry = assigned(files_, path) if path.endswith("]") else None
+    return entry or assigned(files_, path.split("[")[0].rsplit(".", 1)[-1])
+
+
 def assigned(files_: list[str], name: str) -> Site | None:
-    """Where a name or attribute gets its value: the right-hand side that belongs to it; one that makes nothing new."""
+    """Where a name, attribute or entry gets its value: the right-hand side that belongs to it and makes nothing new."""
     found: list[tuple[str, ast.expr]] = []
     for file in files_:
         module = files.tree(file)
@@ -104,4 +119,6 @@ def _matching(target: ast.expr, value: ast.expr, name: str) -> ast.expr | None:
                 if last_name(part) == name:
                     return item
         return value if any(last_name(part) == name for part in target.elts) else None
+    if isinstance(target, ast.Subscript):
+        return value if ast.unparse(target).removeprefix("self.") == name else None
     return value if last_name(target) == name else None

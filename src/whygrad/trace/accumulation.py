@@ -7,14 +7,10 @@ from dataclasses import dataclass
 from whygrad.trace.anatomy import SHAPING, head
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward, Clip, Step
+from whygrad.trace.microbatches import MicroBatches, micro_batches
+from whygrad.trace.reductions import DIVISIONS, reductions, takes_mean
+from whygrad.trace.site import Site
 from whygrad.trace.trace import Trace
-
-MEANS = frozenset(
-    {"mean", "mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "cross_entropy", "nll_loss", "kl_div"}
-    | {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
-)
-DIVISIONS = frozenset({"div", "true_divide", "__truediv__", "div_", "__itruediv__"})
-OFTEN = 2
 
 
 @dataclass(slots=True)
@@ -32,8 +28,14 @@ class Accumulation:
     """A division by something that all the micro-batches share."""
     by_hand: float
     """What the summed gradient is divided by before the step."""
+    mean: bool
+    """A mean over its own micro-batch."""
+    divisions: frozenset[Site]
+    """Where something on the way to the loss is divided."""
     undivided: bool
-    """A mean over its own micro-batch that nothing divides."""
+    """Such a mean, and nothing divides it."""
+    pieces: MicroBatches | None = None
+    """The losses of a step are made from pieces of one batch, and nothing changes their gradient on the way."""
 
     @property
     def shared_total(self) -> bool:
@@ -65,9 +67,30 @@ def _accumulation(trace: Trace, group: list[tuple[Step, list[Backward]]]) -> Acc
     total = _shared_total(graph, backwards)
     hands = [c for c in trace.clips if c.how == "hand" and c.present.intersection(step.consumed)]
     by_hand = max((_scale(c) for c in hands), default=1.0)
-    mean = any(op.name in MEANS for op in head(graph, backward.root))
-    undivided = divided == 1.0 and not divisors and total is None and not hands and mean and not step.assigned
-    return Accumulation(backward, step, count, len(group), frozenset(step.consumed), divided, total, by_hand, undivided)
+    mean = _mean(graph, backward.root)
+    divisions = {op.site for op in head(graph, backward.root, gradient=False) if op.name in DIVISIONS}
+    untouched = not hands and not step.assigned
+    undivided = divided == 1.0 and not divisors and total is None and mean and untouched
+    shared = micro_batches(trace, *max(group, key=lambda entry: len(entry[1]))) if untouched else None
+    return Accumulation(
+        backward,
+        step,
+        count,
+        len(group),
+        frozenset(step.consumed),
+        divided,
+        total,
+        by_hand,
+        mean,
+        frozenset(site for site in divisions if site is not None),
+        undivided,
+        shared,
+    )
+
+
+def _mean(graph: Graph, root: int) -> bool:
+    terms = reductions(graph, root)
+    return any(t.averages(graph) for t in terms) if terms else any(takes_mean(op) for op in head(graph, root))
 
 
 def _divisor(graph: Graph, root: int) -> float:

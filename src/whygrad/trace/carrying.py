@@ -29,7 +29,8 @@ def carried(trace: Trace) -> list[Carried]:
 
 def _find(trace: Trace) -> list[Carried]:
     out: dict[object, Carried] = {}
-    for backward in trace.rooted:
+    failed = trace.raised.backward if trace.raised is not None else None
+    for backward in sorted(trace.rooted, key=lambda b: b.id != failed):  # Of several at one place that which raised.
         boundary = _previous_update(trace, backward)
         if boundary is None:
             continue

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from whygrad.trace.anatomy import PROBABILITIES, PRODUCTS, head, layer, log_like, tops
+from whygrad.trace.draws import differentiated
 from whygrad.trace.errors import Error, errors
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.leaks import Leak, attached_targets, consumed, leak_onto
@@ -43,7 +44,7 @@ class Judgement:
 
 
 def crosstalk(trace: Trace) -> Iterator[tuple[Leak, str]]:
-    """Leaks between losses, with what the depositing loss is: `judged`, `judging`, `opposed` or `target`."""
+    """Leaks between losses, with what the depositing loss is: `judged`, `judging`, `opposed`, `drawn` or `target`."""
     for backward, op, reach, how in _crossings(trace):
         found = leak_onto(trace, backward, op, op, reach)
         if found is not None:
@@ -52,6 +53,10 @@ def crosstalk(trace: Trace) -> Iterator[tuple[Leak, str]]:
         found = leak_onto(trace, backward, _loss(trace, backward), _loss(trace, backward), reach)
         if found is not None:
             yield found, "opposed"
+    for backward, fit, draw, reach in differentiated(trace):
+        found = leak_onto(trace, backward, fit, draw, reach)
+        if found is not None:
+            yield found, "drawn"
     for leak, error in attached_targets(trace):
         if not same_step(trace, leak, error):
             yield leak, "target"
@@ -79,6 +84,47 @@ def _crossings(trace: Trace) -> Iterator[tuple[Backward, Op, frozenset[int], str
         if (backward.site, backward.made) not in seen:
             assert backward.root is not None
             yield backward, trace.graph[backward.root], left_over(trace, backward), "judged"
+
+
+def shared_below(trace: Trace) -> Iterator[Leak]:
+    """What a judge and a learner both stand on, bent by the learner's step to please the judge.
+
+    The gradient comes through the judge itself, not through what the learner made; the judge's own layers may be safe
+    in another optimizer.
+    """
+    for judgement in judgements(trace):
+        backward = judgement.part.backward
+        used = consumed(trace, backward)
+        own = {n for n in judgement.learner if n in used}
+        steps = {optimizer for n in own for optimizer in used[n]}
+        bent = frozenset(
+            n
+            for top in judgement.tops
+            for n in _past(trace, top, judgement.learner) & judgement.judge
+            if steps & used.get(n, set())
+        )
+        found = leak_onto(trace, backward, judgement.tops[0], judgement.tops[0], bent)
+        if found is not None:
+            yield found
+
+
+def _past(trace: Trace, top: Op, learner: frozenset[int]) -> frozenset[int]:
+    """Parameters that gradient reaches from a layer without going through the learner's own layers."""
+    found: set[int] = set()
+    stack, seen = [top.id], {top.id}
+    while stack:
+        op = trace.graph.ops.get(stack.pop())
+        if op is None:
+            continue
+        direct = _direct(trace, op)
+        if direct & learner:
+            continue
+        found |= direct
+        for operand in op.inputs:
+            if op.passes(operand) and operand.op not in seen:
+                seen.add(operand.op)
+                stack.append(operand.op)
+    return frozenset(found)
 
 
 def _loss(trace: Trace, backward: Backward) -> Op:

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 from whygrad.trace.consumption import by_hand, consumers, frozen, missing, trained
 from whygrad.trace.errors import predicted_by
-from whygrad.trace.graph import Kind, Op
+from whygrad.trace.graph import Graph, Kind, Op
 from whygrad.trace.ledger import Backward
 from whygrad.trace.losses import latest
 from whygrad.trace.paths import Path, paths
 from whygrad.trace.site import Site
 from whygrad.trace.terms import PASSING, SCALINGS, Term, terms
 from whygrad.trace.trace import Trace
+from whygrad.trace.workers import originals, with_workers
 
 
 @dataclass(slots=True)
@@ -26,6 +27,8 @@ class Cut:
     site: Site | None
     backward: Backward
     parameters: set[int] = field(default_factory=set)
+    workers: set[int] = field(default_factory=set)
+    """Copies of them that the loss is computed with, and whose gradients are handed over."""
     term: Term | None = None
     """The dead summand, when the rest of the loss still trains these parameters."""
     path: Path | None = None
@@ -46,7 +49,7 @@ def cut_between(trace: Trace, backward: Backward, parameters: frozenset[int]) ->
 
 def _find(trace: Trace) -> list[Cut]:
     out: dict[object, Cut] = {}
-    lost = missing(trace) | _lost_to_error(trace)
+    lost = with_workers(trace, missing(trace) | _lost_to_error(trace))
     for backward in latest(trace):
         for cut in _missing_cuts(trace, backward, lost):
             _merge(out, cut)
@@ -54,7 +57,14 @@ def _find(trace: Trace) -> list[Cut]:
     for backward in latest(trace):
         for cut in _dead_terms(trace, backward, lost, explained):
             _merge(out, cut)
+    for cut in out.values():
+        cut.workers = cut.parameters & originals(trace).keys()
+        cut.parameters = {originals(trace).get(n, n) for n in cut.parameters}
     return list(out.values())
+
+
+def _alive(trace: Trace, lost: frozenset[int]) -> frozenset[int]:
+    return with_workers(trace, trained(trace)) - lost
 
 
 def _lost_to_error(trace: Trace) -> frozenset[int]:
@@ -81,7 +91,7 @@ def _missing_cuts(trace: Trace, backward: Backward, lost: frozenset[int]) -> Ite
     """Why this loss does not reach parameters that nothing trains."""
     assert backward.root is not None
     graph = trace.graph
-    alive = trained(trace) - lost
+    alive = _alive(trace, lost)
     reached = graph.reach(backward.root)
     for path in paths(graph, [backward.root], lost - reached, alive, _fresh(trace)).values():
         cut = _cut(trace, backward, path)
@@ -124,11 +134,12 @@ def _dead_terms(trace: Trace, backward: Backward, lost: frozenset[int], explaine
         return  # All of it is dead, which is another matter.
     still = frozen(trace)
     idle = (o for o in trace.optimizers if o.steps and still.issuperset(o.parameters))
-    held = frozenset(n for o in (*consumers(trace, backward), *idle) for n in o.parameters)
-    for term in terms(graph, backward.root):
-        if not held or term.reach(graph) & ((held - still) | by_hand(trace)):
+    held = with_workers(trace, (n for o in (*consumers(trace, backward), *idle) for n in o.parameters))
+    summands = terms(graph, backward.root)
+    for term in summands:
+        if not held or term.reach(graph) & ((held - still) | by_hand(trace)) or _reference(graph, term, summands):
             continue
-        found = paths(graph, term.ops, held, trained(trace) - lost, _fresh(trace))
+        found = paths(graph, term.ops, held, _alive(trace, lost), _fresh(trace))
         found = {n: p for n, p in found.items() if not _companion(trace, backward, p)}
         best = {n: p for n, p in found.items() if n in lost} or found
         if not best or set(best) & lost & explained:
@@ -139,6 +150,15 @@ def _dead_terms(trace: Trace, backward: Backward, lost: frozenset[int], explaine
             if cut is not None:
                 cut.term = None if path.parameter in lost else term
                 yield cut
+
+
+def _reference(graph: Graph, term: Term, summands: list[Term]) -> bool:
+    """`ref - new`, both made by one line: what ran without gradient is the same operation under other weights."""
+    alive = {(graph[n].site, graph[n].name) for other in summands if other.reach(graph) for n in other.ops}
+    op: Op | None = graph[term.op]
+    while op is not None and (op.site, op.name) not in alive:
+        op = graph.ops.get(op.inputs[0].op) if op.name in PASSING and op.inputs else None
+    return op is not None and op.site is not None and op.region is not None
 
 
 def _companion(trace: Trace, backward: Backward, path: Path) -> bool:

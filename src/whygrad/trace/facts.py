@@ -28,6 +28,8 @@ class Facts:
     """The operand that is zero in every element while the other one carries gradient."""
     empty: bool = False
     """It reduces no elements at all."""
+    summed: bool = False
+    """Of a loss function: it adds up its elements instead of averaging them."""
     mask: bool = False
     """Made of zeros and ones only, both or either."""
     undecided: float | None = None

@@ -77,6 +77,12 @@ class Optimizer:
     """Learning rates of its groups when it was last looked at."""
     stopped: int | None = None
     """The step from which on a schedule held its learning rates at zero, until the end."""
+    scheduled: bool = False
+    """Its learning rates were seen to change."""
+    momentum: bool = False
+    """It remembers earlier gradients and moves by them, also where the latest is zero."""
+    there: int = 0
+    """Order of the latest traced step, its own or another's, at which it was alive."""
 
 
 @dataclass(slots=True)

@@ -80,13 +80,21 @@ def exploded(trace: Trace) -> set[Site | None]:
 
 
 def _exploding(trace: Trace, growth: Growth) -> list[Exploding]:
+    return [found for found in grown(trace, growth) if _rising(found.sizes, growth.still)]
+
+
+def _rising(sizes: list[float], still: float) -> bool:
+    return sizes[-1] > still * sizes[-2] > still**2 * sizes[-3] or sizes[-1] == float("inf")
+
+
+def grown(trace: Trace, growth: Growth) -> list[Exploding]:
+    """Losses whose gradient is far larger than it was, whether or not it has settled there."""
     out = []
     for group in by_loss(trace):
         sizes = [size(backward) for backward in group]
         if len(sizes) < growth.first + 2:
             continue
         start = max(median(sizes[: growth.first]), 1e-12)
-        rising = sizes[-1] > growth.still * sizes[-2] > growth.still**2 * sizes[-3] or sizes[-1] == float("inf")
-        if sizes[-1] > growth.large and sizes[-1] / start > growth.times and rising:
+        if sizes[-1] > growth.large and sizes[-1] / start > growth.times:
             out.append(Exploding(group, sizes, start))
     return out

@@ -17,7 +17,8 @@ from whygrad.trace.trace import Trace
 STRAIGHT = SUMS | SCALINGS | PASSING | EXTREMES | JOINS | {"amin", "amax", "getitem", "__getitem__", "clamp"}
 PERSISTENT = 2
 """Backwards that must deposit on the same tensor before it counts as a parameter: an input that
-asks for gradient (a gradient penalty, an adversarial example) is a new tensor each time."""
+asks for gradient (a gradient penalty, an adversarial example) is a new tensor each time. What was put
+into a module in the place of a parameter is one."""
 
 
 @dataclass(slots=True)
@@ -37,6 +38,8 @@ class Stale:
     backward: Backward
     old: set[int]
     new: set[int]
+    between: set[int]
+    """Others that the same statement put in their place, where it runs again and again."""
 
 
 def unexplained(trace: Trace) -> set[int]:
@@ -54,7 +57,7 @@ def orphans(trace: Trace) -> dict[int, list[Backward]]:
         for number in backward.deposits:
             if number not in trace.holders and trace.parameter(number).requires_grad:
                 arrived.setdefault(number, []).append(backward)
-    return {number: found for number, found in arrived.items() if len(found) >= PERSISTENT}
+    return {n: found for n, found in arrived.items() if len(found) >= PERSISTENT or trace.parameter(n).replaced}
 
 
 def stale(trace: Trace) -> list[Stale]:
@@ -63,26 +66,34 @@ def stale(trace: Trace) -> list[Stale]:
     out: list[Stale] = []
     for optimizer in trace.optimizers:
         old = {n for n in optimizer.parameters if trace.parameter(n).absent and trace.parameter(n).requires_grad}
-        replaced = {n for n in new if _replaces(trace, n, old)} or _same_shapes(trace, set(new), old)
+        replaced = {n for n in new if old & _ancestors(trace, n)} or _same_shapes(trace, set(new), old)
         replaced = replaced or {n for n in new if trace.parameter(n).name in {trace.parameter(o).name for o in old}}
         if not (optimizer.steps and old and replaced):
             continue
-        backward = new[min(replaced)][-1]
+        everything = replaced | _replaced_alike(trace, set(new), replaced)
+        replaced -= {ancestor for n in replaced for ancestor in _ancestors(trace, n)}
+        # The last one: where replacing goes on, data of the first round was still made with the old parameters.
+        backward = max((new[n][-1] for n in replaced), key=lambda b: b.order)
         assert backward.root is not None
         if not old & trace.graph.depends(backward.root):
-            out.append(Stale(optimizer, backward, old, replaced))
+            out.append(Stale(optimizer, backward, old, replaced, everything - replaced))
     return out
 
 
-def _replaces(trace: Trace, number: int, old: set[int]) -> bool:
-    """Whether its first value came, by any number of copies, from one of the old parameters."""
+def _ancestors(trace: Trace, number: int) -> set[int]:
+    """Parameters its first value came from, by any number of copies."""
     ancestors: set[int] = set()
     queue = [number]
     while queue:
         fresh = set(trace.parameter(queue.pop()).derived_from) - ancestors
         ancestors |= fresh
         queue.extend(fresh)
-    return bool(old & ancestors)
+    return ancestors
+
+
+def _replaced_alike(trace: Trace, new: set[int], replaced: set[int]) -> set[int]:
+    sites = {trace.parameter(n).replaced for n in replaced} - {None}
+    return {n for n in new if trace.parameter(n).replaced in sites}
 
 
 def _same_shapes(trace: Trace, new: set[int], old: set[int]) -> set[int]:
@@ -100,7 +111,7 @@ def _same_shapes(trace: Trace, new: set[int], old: set[int]) -> set[int]:
 
 def unheld(trace: Trace) -> list[Unheld]:
     """Parameters that were meant to train and that no optimizer holds."""
-    replaced = {n for s in stale(trace) for n in s.new}
+    replaced = {n for s in stale(trace) for n in s.new | s.between}
     alive = trained(trace)
     out: dict[int, Unheld] = {}
     alone = _alone(trace)
@@ -143,7 +154,7 @@ def _scaled_only(trace: Trace, backward: Backward, held: Iterable[int]) -> bool:
 
 def idle(trace: Trace) -> dict[int, list[Backward]]:
     """Parameters that collect gradient beside the trained ones, to no effect: targets and other fixed networks."""
-    taken = {n for s in stale(trace) for n in s.new} | {n for u in unheld(trace) for n in u.parameters}
+    taken = {n for s in stale(trace) for n in s.new | s.between} | {n for u in unheld(trace) for n in u.parameters}
     taken |= by_hand(trace) | _carried(trace)
     return {number: found for number, found in orphans(trace).items() if number not in taken}
 

@@ -17,6 +17,11 @@ ON_PURPOSE = frozenset(
 """Operations that put a chosen value somewhere: minus infinity for what is masked out."""
 EDGED = frozenset({"sqrt", "rsqrt", "std", "var", "acos", "asin", "atanh", "log", "norm", "div", "true_divide", "pow"})
 PRODUCTS = frozenset({"mul", "__rmul__", "mul_", "__imul__", "nansum"})
+THROUGH = frozenset(
+    """sum float to count_nonzero mean double half bfloat16 type_as unsqueeze expand expand_as view reshape __getitem__
+    squeeze flatten""".split()
+)
+"""What leaves a mask one, or sums it up."""
 QUOTIENTS = frozenset({"div", "true_divide", "__truediv__", "__rtruediv__", "div_", "mean", "nanmean"})
 
 
@@ -141,18 +146,16 @@ def _masks(graph: Graph, op: Op) -> bool:
         return True
     operands = [found for _, found in graph.operands(op)]
     if op.name in PRODUCTS:
-        return any(_is_mask(graph, found) for found in operands)
-    return op.name in QUOTIENTS and len(operands) > 1 and _is_mask(graph, operands[1])
+        return any(is_mask(graph, found) for found in operands)
+    return op.name in QUOTIENTS and len(operands) > 1 and is_mask(graph, operands[1])
 
 
-def _is_mask(graph: Graph, op: Op, depth: int = 0) -> bool:
+def is_mask(graph: Graph, op: Op, depth: int = 0) -> bool:
     """Zeros and ones, or their sum."""
     if op.dtype == "bool" or (op.facts is not None and op.facts.mask):
         return True
-    through = op.name in ("sum", "float", "to", "count_nonzero", "mean", "double", "half", "bfloat16", "type_as")
-    through = through or op.name in ("unsqueeze", "expand", "expand_as", "view", "reshape", "__getitem__", "squeeze")
     first = next((found for _, found in graph.operands(op)), None)
-    return through and depth < 6 and first is not None and _is_mask(graph, first, depth + 1)
+    return op.name in THROUGH and depth < 6 and first is not None and is_mask(graph, first, depth + 1)
 
 
 def _backward(graph: Graph, backward: Backward) -> Origin | None:

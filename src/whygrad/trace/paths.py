@@ -101,7 +101,7 @@ def paths(
 
 def _toll(graph: Graph, op: Op, nearer_loss: Op | None) -> float:
     """What it costs to cross this operation against a blocked gradient."""
-    if op.kind is Kind.COPY and any(graph[i.op].kind is Kind.LEAVE for i in op.inputs if i.op in graph.ops):
+    if op.kind is Kind.COPY and any(_paid_below(op, found) for _, found in graph.operands(op)):
         return 0.0
     if op.kind is Kind.DETACH and nearer_loss is not None and nearer_loss.kind is Kind.LEAVE:
         return 0.0
@@ -113,6 +113,11 @@ def _toll(graph: Graph, op: Op, nearer_loss: Op | None) -> float:
         return 0.0
     same = nearer_loss is not None and nearer_loss.region is not None and nearer_loss.region.id == op.region.id
     return 0.0 if same else REGION_COSTS.get(op.region.by, 3.0)
+
+
+def _paid_below(copy: Op, operand: Op) -> bool:
+    """The value had left torch before it was copied, or one call shows as two: `FloatTensor` reads out, then builds."""
+    return operand.kind is Kind.LEAVE or (operand.kind is Kind.COPY and operand.site == copy.site)
 
 
 def _followed(graph: Graph, op: Op, layered: bool, alive: frozenset[int]) -> list[Input]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import LOGS, PROBABILITIES, SHAPING, head, score_like, tops
+from whygrad.trace.anatomy import LOGS, PROBABILITIES, PRODUCTS, SHAPING, head, score_like, tops
 from whygrad.trace.graph import Graph, Kind, Op
 from whygrad.trace.ledger import Backward
+from whygrad.trace.nonfinite import is_mask
 from whygrad.trace.site import Site
 from whygrad.trace.terms import SCALINGS
 from whygrad.trace.trace import Trace
@@ -78,6 +79,8 @@ def _exponential(graph: Graph, backward: Backward, op: Op) -> Ratio | None:
     if len(values) != 2 or not inner.passes(values[0]) or not score_like(graph, values[0].op):
         return None
     new, old = values
+    if made_of(graph, old.op, new.op, gradient=False) and _normalises(graph, new.op, old.op):
+        return None  # The largest or the sum is taken out before exp: a mixture, a softmax by hand.
     return Ratio(backward, op, new.op, old.op, inner.passes(old)) if _stored(graph, old.op) else None
 
 
@@ -144,15 +147,24 @@ def same_weights(trace: Trace, ratio: Ratio) -> bool | None:
         return None  # Moved by hand, whenever that is.
     behind = graph.made_from(ratio.old)
     own = trained <= behind
-    start = _acted(graph, ratio.old, trained) if own else _refreshed(trace, ratio.old, behind, trained)
-    if start is None:
+    refreshed = (_acted(graph, ratio.old, trained), trained) if own else _refreshed(trace, ratio.old, behind, trained)
+    if refreshed is None:
         return None
+    start, _ = refreshed
     end = ratio.op.id
     return not any(start <= s.serial < end and trained & set(s.consumed) for s in trace.steps)
 
 
-def _refreshed(trace: Trace, old: int, behind: Iterable[int], trained: set[int]) -> int | None:
-    """When the network behind the old side was made equal to the trained one, if it was, before it acted."""
+def uncopied(trace: Trace, ratio: Ratio) -> frozenset[int]:
+    """Trained parameters that the network which acted was made without, though all it has comes from the others."""
+    trained = {n for n in trace.graph.reach(ratio.new) if trace.parameter(n).consumed}
+    behind = trace.graph.made_from(ratio.old)
+    refreshed = None if trained <= behind else _refreshed(trace, ratio.old, behind, trained)
+    return frozenset(trained - refreshed[1]) if refreshed is not None else frozenset()
+
+
+def _refreshed(trace: Trace, old: int, behind: Iterable[int], trained: set[int]) -> tuple[int, set[int]] | None:
+    """When the network behind the old side was made from the trained one, if it was, and from what of it."""
     copy_of: set[int] = set()
     start, began = None, forward_start(trace.graph, old, set(behind))
     for number in behind:
@@ -161,7 +173,7 @@ def _refreshed(trace: Trace, old: int, behind: Iterable[int], trained: set[int])
             return None
         copy_of |= copies[-1].pairs.get(number, frozenset())
         start = copies[-1].serial if start is None else min(start, copies[-1].serial)
-    return start if copy_of == trained else None
+    return (start, copy_of) if start is not None and copy_of else None
 
 
 def reused(trace: Trace) -> list[Ratio]:
@@ -204,6 +216,17 @@ def selected(graph: Graph, ratio: Ratio) -> bool:
         if picks and any(behind.id == ratio.op.id for behind in head(graph, op.id)):
             return True
     return False
+
+
+def unmasked(graph: Graph, ratio: Ratio) -> float | None:
+    """The part of a ratio's elements that a mask of zeros and ones lets into the loss, where one multiplies them."""
+    assert ratio.backward.root is not None
+    for op in head(graph, ratio.backward.root):
+        if op.name in PRODUCTS and op.facts is not None and op.facts.weight is not None and op.shape == ratio.op.shape:
+            masks = [found for i, found in graph.operands(op) if not op.passes(i) and is_mask(graph, found)]
+            if masks and any(behind.id == ratio.op.id for behind in head(graph, op.id)):
+                return op.facts.weight
+    return None
 
 
 def stepped_between(trace: Trace, earlier: Ratio, later: Ratio) -> bool:

@@ -79,4 +79,8 @@ def _rectifies(graph: Graph, op: Op) -> bool:
     if op.name not in RECTIFIERS or not op.inputs:
         return False
     below = behind_shaping(graph, op.inputs[0].op)
+    if below is not None and below.name in SUMS:  # `h @ w + b`
+        operands = [found for _, found in graph.operands(below)]
+        weighed = [found for found in operands if found.parameter is None]
+        below = behind_shaping(graph, weighed[0].id) if len(weighed) == 1 < len(operands) else None
     return below is not None and layer(graph, below) and below.name != "layer_norm"

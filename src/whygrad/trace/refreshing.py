@@ -65,6 +65,7 @@ def lagging(trace: Trace) -> list[Lagging]:
     trained = {p.id for p in trace.parameters if p.consumed}
     started = min((s.order for s in trace.steps), default=0)
     selfish = _from_themselves(trace, started)
+    vain = _written_in_vain(trace)
     for backward in latest(trace):
         assert backward.root is not None
         for error in errors(graph, backward.root):
@@ -72,13 +73,13 @@ def lagging(trace: Trace) -> list[Lagging]:
                 if log_like(graph, summand.op, gradient=False):
                     continue  # A penalty on the distance from a reference policy, not a value.
                 behind = graph.made_from(summand.op) - trained
-                if not error.bootstraps and not all(_called_target(trace, n) for n in behind):
+                if not error.bootstraps and not all(n in vain or _called_target(trace, n) for n in behind):
                     continue
                 still = frozenset(n for n in behind if trace.parameter(n).still >= ENOUGH or n in selfish)
                 if len(still) * 2 <= len(behind):
                     still = _whole(trace, still)
                 online = _online(trace, still, error)
-                follows = still and all(_follows(trace, n, error.predicts(graph)) for n in still)
+                follows = still and all(n in vain or _follows(trace, n, error.predicts(graph)) for n in still)
                 moving = follows and any(trace.parameter(n).shift >= MOVED for n in online)
                 if moving and tops(graph, summand.op, gradient=False):
                     copy = next((c for c in reversed(trace.copies) if c.into & still and c.order > started), None)
@@ -125,6 +126,15 @@ def _from_themselves(trace: Trace, started: int) -> frozenset[int]:
             counts.update(copy.itself)
             fed |= {n for n in copy.into if copy.pairs.get(n, copy.sources)}
     return frozenset(n for n, count in counts.items() if count > 1 and n not in fed)
+
+
+def _written_in_vain(trace: Trace) -> frozenset[int]:
+    """Parameters that a copy wrote from others which a step had moved, and that kept their values all the same."""
+    out: set[int] = set()
+    for copy in trace.copies:
+        stepped = {n for s in trace.steps if s.order < copy.order for n, deposits in s.consumed.items() if deposits}
+        out |= {n for n, sources in copy.pairs.items() if sources and sources <= stepped}
+    return frozenset(n for n in out if trace.parameter(n).rewritten and trace.parameter(n).still >= ENOUGH)
 
 
 def _online(trace: Trace, still: frozenset[int], error: Error) -> frozenset[int]:
