@@ -1,13 +1,13 @@
 """What seeing gradients costs: whygrad against what people paste into their scripts.
 
-    python benchmarks/overhead.py [--minutes 5] [--device cuda] [--only NAME ...] [--json FILE]
+    python benchmarks/overhead.py [--minutes 5] [--device cuda] [--workload NAME ...] [--only NAME ...] [--json FILE]
 
-Each contestant has a process of its own, in which it is switched on once. Short rounds of a fixed number of updates
-alternate: whygrad as it comes and whygrad without telemetry, each next to a plain round in the same process (with the
-ways into whygrad closed), and now and then all the others that are installed, next to a round of the plain loop in its
-own process. All processes are ended and begun again several times. What is printed is the time of all rounds together
-over that of the plain rounds, with a 95 % bootstrap interval, and the median of the rounds' ratios. Samples and
-re-traced updates fall into few rounds: only the former shows them.
+Each contestant has a process of its own, in which it is switched on once. whygrad as it comes and whygrad without
+telemetry alternate with the plain loop in the same process, every few updates (with the ways into whygrad closed); now
+and then all the others that are installed have a round, next to a round of the plain loop in its own process. All
+processes are ended and begun again several times. What is printed is the time of all rounds together over that of the
+plain rounds, with a 95 % bootstrap interval, and the median of the rounds' ratios. Samples and re-traced updates fall
+into few rounds: only the former shows them.
 
 On a CPU the clock is the process's own time on one thread. On a GPU it is wall time between two synchronisations, and
 sampled updates are run once in a mode in which every wait for the device raises.
@@ -37,11 +37,15 @@ from seats import Seat
 from whygrad.capture.torch import Capture, Options
 from workloads import nothing, workloads
 
-ROUND = {"cpu": 0.08, "cuda": 0.15}
-"""Seconds of a plain round: neighbours on the machine come and go more slowly. A GPU's queue has to fill first."""
-EVERY = 10
-"""Rounds from one in which the others are measured to the next."""
-FEWEST = 4
+ROUND = {"cpu": 0.0025, "cuda": 0.15}
+"""Seconds of one side of a pair: neighbours on the machine come and go more slowly. A GPU's queue has to fill first."""
+TOGETHER = {"cpu": 2.0, "cuda": 1.5}
+"""Seconds of pairs in one process before another one has its turn."""
+OTHERS_ROUND = {"cpu": 0.04, "cuda": 0.08}
+"""Seconds of a round of the others."""
+EVERY = 5
+"""Turns from one in which the others are measured to the next."""
+FEWEST = 2
 GENERATIONS = 6
 """How often all processes are begun anew."""
 AIM = 1.02
@@ -54,7 +58,8 @@ class Measured:
     """One workload: seconds per update, round by round; `plain` holds the plain round next to each."""
 
     workload: str
-    updates: int
+    update: float = 0.0
+    """Seconds that a plain one takes, roughly."""
     times: dict[str, list[float]] = field(default_factory=dict)
     plain: dict[str, list[float]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
@@ -67,51 +72,55 @@ class Measured:
     def ratios(self) -> dict[str, Ratio]:
         return {name: paired(self.plain[name], times) for name, times in self.times.items()}
 
+    def updates(self, seconds: float) -> int:
+        return max(1, math.ceil(seconds / self.update))
+
 
 class Generation:
     """One process per contestant, all begun anew."""
 
     def __init__(self, device: str, others: dict[str, Entry], found: Measured) -> None:
-        self.found = found
+        self.found, self.device = found, device
         self.own = {name: Seat(device, found.workload, entry) for name, entry in ALWAYS.items()}
-        if not found.updates:
-            found.updates = max(3, math.ceil(ROUND[device] / self.own["plain"].round(10).seconds))
+        found.update = found.update or self.own["plain"].round(10)
         self.others: dict[str, Seat] = {}
         for name, entry in others.items():
             if name not in found.failed:
                 self._attempt(name, partial(self._seat, name, device, entry))
-        self.windows = 0
 
     def measure(self, deadline: float) -> None:
         number = 0
         while number < FEWEST or time.perf_counter() < deadline:
             for name in WATCHING:
-                self._measure_own(name, self.own[name], bare_first=number % 2 == 0)
+                self._measure_own(name, self.own[name])
             if number % EVERY == 0:
                 self._measure_others()
             number += 1
 
-    def _measure_own(self, name: str, seat: Seat, *, bare_first: bool) -> None:
-        order = (True, False) if bare_first else (False, True)
-        rounds = {bare: seat.round(self.found.updates, bare=bare) for bare in order}
-        taken, plain = rounds[False], rounds[True].seconds
-        self.found.note(name, taken.seconds, plain)
+    def _measure_own(self, name: str, seat: Seat) -> None:
+        updates = self.found.updates(ROUND[self.device])
+        pairs = math.ceil(TOGETHER[self.device] / (2 * updates * self.found.update))
+        # The way into whygrad is cold at first, which an update of several milliseconds does not notice.
+        settling = 10 if self.device == "cuda" else int(updates > 1)
+        answer = seat.pairs(updates, pairs, settling)
+        for pair in answer.pairs:
+            self.found.note(name, pair.watched * pair.weight, pair.bare * pair.weight)
+            if name == "whygrad" and not pair.retraced:
+                self.found.note(QUIET, pair.watched, pair.bare)
         if name == "whygrad":
-            if taken.windows == self.windows:
-                self.found.note(QUIET, taken.seconds, plain)
-            self.windows, self.found.account = taken.windows, taken.account
+            self.found.account = answer.account
 
     def _measure_others(self) -> None:
-        updates = max(2, self.found.updates // 2)
+        updates = max(2, self.found.updates(OTHERS_ROUND[self.device]))
         for name, seat in list(self.others.items()):
-            beside = self.own["plain"].round(updates).seconds
+            beside = self.own["plain"].round(updates)
             self._attempt(name, partial(self._note, name, seat, updates, beside))
 
     def _seat(self, name: str, device: str, entry: Entry) -> None:
         self.others[name] = Seat(device, self.found.workload, entry)
 
     def _note(self, name: str, seat: Seat, updates: int, beside: float) -> None:
-        self.found.note(name, seat.round(updates).seconds, beside)
+        self.found.note(name, seat.round(updates), beside)
 
     def _attempt(self, name: str, does: Callable[[], object]) -> None:
         try:
@@ -127,7 +136,7 @@ class Generation:
 
 def compare(name: str, device: str, others: dict[str, Entry], limit: float) -> Measured:
     start = time.perf_counter()
-    found = Measured(name, 0)
+    found = Measured(name)
     for number in range(1, GENERATIONS + 1):
         generation = Generation(device, others, found)
         generation.measure(start + limit * number / GENERATIONS)
@@ -169,7 +178,7 @@ def apart(does: Callable[[str], str], name: str) -> str:
 
 def show(found: Measured) -> None:
     plain = statistics.median(found.plain["whygrad"])
-    print(f"\n{found.workload}: plain {1000 * plain:.3f} ms per update, rounds of {found.updates} updates\n")
+    print(f"\n{found.workload}: plain {1000 * plain:.3f} ms per update\n")
     print("| | all time over plain (95 %) | median round | ms per update | rounds |\n|---|---|---|---|---|")
     ratios = found.ratios()
     for name, ratio in ratios.items():
@@ -186,11 +195,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=5.0, help="for all workloads together (default: 5)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--workload", nargs="+", metavar="NAME", help="these alone")
     parser.add_argument("--only", nargs="*", metavar="NAME", help="others to compare with (default: all; none: no one)")
     parser.add_argument("--json", type=Path, help="write every round's times here")
     arguments = parser.parse_args()
     if arguments.device == "cuda" and not torch.cuda.is_available():
         parser.error("--device cuda: torch sees no GPU here")
+    several = workloads(arguments.device)
+    absent = set(arguments.workload or ()) - set(several)
+    if absent:
+        parser.error(f"--workload: {', '.join(sorted(absent))}: unknown; here: {', '.join(several)}")
     others, missing = present()
     unknown = set(arguments.only or ()) - set(others)
     if unknown:
@@ -202,10 +216,10 @@ def main() -> None:
     print(f"torch {torch.__version__}, Python {sys.version.split()[0]}, {where}")
     print(f"not installed, so left out: {', '.join(missing)}" if missing else "all peers are installed", flush=True)
     results = []
-    for name in (several := workloads(arguments.device)):
+    for name in (chosen := arguments.workload or list(several)):
         if arguments.device == "cuda":
             print(f"\n{name}: {apart(never_waits, name)}", flush=True)
-        found = compare(name, arguments.device, others, 60 * arguments.minutes / len(several))
+        found = compare(name, arguments.device, others, 60 * arguments.minutes / len(chosen))
         show(found)
         results.append({"workload": found.workload, "times": found.times, "plain": found.plain})
         if arguments.json is not None:

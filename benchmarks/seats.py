@@ -3,7 +3,8 @@
 Switching a watcher on and off in one process changes torch's classes each time, and CPython forgets what it has learnt
 about them: the plain rounds pay, too. In processes of their own each is as it is in a run. They are forked from one
 parent (same addresses), and pinned to one core (same caches and clock), where only one of them runs at a time. What is
-as cheap as whygrad needs more: there bare rounds are measured in the same process, with the ways into it closed.
+as cheap as whygrad needs more: there bare rounds are measured in the same process, with the ways into it closed. The
+two alternate every few updates: rounds of 2.5 ms instead of 40 ms make the interval of the ratio four times as narrow.
 """
 
 from __future__ import annotations
@@ -24,16 +25,38 @@ from workloads import Workload, workloads
 SETTLED = 1100
 """Updates before anything is measured, if they do not take too long: by then windows are rare."""
 FEWEST_SETTLED, LONGEST_SETTLING = 60, 5.0
+SETTLING = 20
+"""Updates before a round, where another process had the caches."""
 
 
 @dataclass(frozen=True)
-class Round:
-    """What one round took."""
+class Pair:
+    """A watched round next to a bare one in the same process, seconds per update."""
 
-    seconds: float
-    """Per update."""
-    windows: int
+    watched: float
+    bare: float
+    weight: float
+    """Of the watched round: it is longer where a window had to close first."""
+    retraced: bool
+
+
+@dataclass(frozen=True)
+class Answer:
+    """To one request."""
+
+    pairs: list[Pair]
     account: str
+    """What the contestant says about its own cost."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """Rounds of so many updates; without pairs it is one round, with the contestant on."""
+
+    updates: int
+    pairs: int = 0
+    settling: int = SETTLING
+    """Updates before each round that are not timed."""
 
 
 class Seat:
@@ -45,11 +68,20 @@ class Seat:
         theirs.close()
         self._answer()
 
-    def round(self, updates: int, *, bare: bool = False) -> Round:
-        self.line.send((updates, bare))
-        found = self._answer()
-        assert isinstance(found, Round)
+    def round(self, updates: int) -> float:
+        """Seconds per update."""
+        found = self._ask(Request(updates))
+        assert isinstance(found, float)
         return found
+
+    def pairs(self, updates: int, count: int, settling: int) -> Answer:
+        found = self._ask(Request(updates, count, settling))
+        assert isinstance(found, Answer)
+        return found
+
+    def _ask(self, request: Request) -> object:
+        self.line.send(request)
+        return self._answer()
 
     def leave(self) -> None:
         if self.process.is_alive():
@@ -82,25 +114,46 @@ def _serve(line: Connection, device: str, workload: Workload, entry: Entry) -> N
     contestant = entry(workload)
     _settle(contestant)
     line.send(None)
-    plain = Contestant(workload)
     while (asked := line.recv()) is not None:
-        updates, bare = asked
-        if bare:
-            contestant.aside()
-            seconds = timed(plain, updates, clock)
-            contestant.back()
+        if asked.pairs:
+            line.send(Answer(_alternate(contestant, asked, clock), contestant.account))
         else:
-            seconds = timed(contestant, updates, clock)
-        line.send(Round(seconds, contestant.windows, contestant.account))
+            line.send(timed(contestant, asked.updates, clock))
     contestant.close()
 
 
+def _alternate(contestant: Contestant, asked: Request, clock: Callable[[], float]) -> list[Pair]:
+    plain = Contestant(contestant.workload)
+    found = []
+    timed(contestant, asked.updates, clock)  # The caches are the other processes' until now.
+    for number in range(asked.pairs):
+        windows = contestant.windows
+        if number % 2:
+            bare = _aside(contestant, plain, asked, clock)
+        watched, count = counted(contestant, asked.updates, clock, asked.settling)
+        if not number % 2:
+            bare = _aside(contestant, plain, asked, clock)
+        found.append(Pair(watched, bare, count / asked.updates, contestant.windows != windows))
+    return found
+
+
+def _aside(contestant: Contestant, plain: Contestant, asked: Request, clock: Callable[[], float]) -> float:
+    contestant.aside()
+    seconds, _ = counted(plain, asked.updates, clock, asked.settling)
+    contestant.back()
+    return seconds
+
+
 def timed(contestant: Contestant, updates: int, clock: Callable[[], float]) -> float:
-    """Seconds per update."""
+    return counted(contestant, updates, clock, SETTLING)[0]
+
+
+def counted(contestant: Contestant, updates: int, clock: Callable[[], float], settling: int) -> tuple[float, int]:
+    """Seconds per update, and how many there were."""
     update, between = contestant.workload.update, contestant.between
     contestant.begin()
-    for _ in range(min(20, updates)):
-        update(between)  # The caches are somebody else's.
+    for _ in range(settling):
+        update(between)
     wait()
     count, start = 0, clock()
     while count < updates or contestant.busy:
@@ -109,7 +162,7 @@ def timed(contestant: Contestant, updates: int, clock: Callable[[], float]) -> f
     wait()
     taken = (clock() - start) / count
     contestant.end()
-    return taken
+    return taken, count
 
 
 def wait() -> None:

@@ -25,7 +25,9 @@ from pairing import Ratio, paired
 from ways import Ways
 from whygrad.capture.torch import Capture, Options
 
-UPDATES_PER_ROUND = 40
+UPDATES_PER_ROUND = 10
+TRACED_PER_ROUND = 40
+"""The first ones cost more: what is new about them is looked up."""
 CLOSED, SOON, LATER = 100, 1_100, 5_100
 """Watched updates of a run: the window has closed, gradients are looked at every sixteenth step and samples come closer
 together; from the second number on both are rarer."""
@@ -65,11 +67,12 @@ class Watched:
     def clock(self) -> float:
         return self._spent + (time.process_time() - self._since if self._since is not None else 0.0)
 
-    def round(self, update: Callable[[], None]) -> float:
+    def round(self, update: Callable[[], None]) -> tuple[float, int]:
+        """Seconds and updates; it does not end before a window has closed, in which bare ones would be traced, too."""
         self.ways.open()
         self._since = time.process_time()
         try:
-            return timed(update)
+            return timed(update, lambda: self.capture.tracing)
         finally:
             self._spent, self._since = self.clock(), None
             self.ways.close()
@@ -79,33 +82,38 @@ class Watched:
         self.capture.detach()
 
 
-def timed(update: Callable[[], None]) -> float:
-    start = time.process_time()
-    for _ in range(UPDATES_PER_ROUND):
+def timed(
+    update: Callable[[], None], busy: Callable[[], bool] = lambda: False, updates: int = UPDATES_PER_ROUND
+) -> tuple[float, int]:
+    count, start = 0, time.process_time()
+    while count < updates or busy():
         update()
-    return time.process_time() - start
+        count += 1
+    return time.process_time() - start, count
 
 
 def run(update: Callable[[], None], times: dict[str, tuple[list[float], list[float]]]) -> None:
     """One watched run from its first update to its last, with a bare round next to each of its rounds."""
     watched = Watched("auto")
-    for seen in range(0, LATER, UPDATES_PER_ROUND):
-        bare, other = timed(update), watched.round(update)
+    seen = 0
+    while seen < LATER:
+        bare, (other, count) = timed(update)[0] / UPDATES_PER_ROUND, watched.round(update)
         if seen >= CLOSED:
-            for values, value in zip(times["soon" if seen < SOON else "later"], (bare, other), strict=True):
+            for values, value in zip(times["soon" if seen < SOON else "later"], (bare * count, other), strict=True):
                 values.append(value)
+        seen += count
     watched.end()
 
 
 def traced(update: Callable[[], None], times: dict[str, tuple[list[float], list[float]]]) -> None:
     """A round with everything traced: a mode is on the stack from here on, so it ends with the round."""
-    bare = timed(update)
+    bare, _ = timed(update, updates=TRACED_PER_ROUND)
     capture = Capture(Options(updates=5, trace="always"))
     capture.start()
     try:
         update()
         update()
-        values = bare, timed(update)
+        values = bare, timed(update, updates=TRACED_PER_ROUND)[0]
     finally:
         capture.detach()
     for column, value in zip(times["traced"], values, strict=True):

@@ -53,7 +53,7 @@ class Protocol:
         self.on_look: Callable[[int], None] = lambda _: None
         self.before_step: Callable[[Held, bool, FrameType], None] = lambda *_: None
         self.after_step: Callable[[], None] = lambda: None
-        self.sample: Callable[[Held, Any, bool, FrameType], None] = lambda *_: None
+        self.sample: Callable[[Held, Any, bool, FrameType], bool] = lambda *_: False
         self.sampled: Callable[[Any], None] = lambda _: None
 
     @property
@@ -155,8 +155,7 @@ class Protocol:
 
     def _sample(self, held: Held, optimizer: Any, closure: bool, frame: FrameType) -> None:
         if held.steps >= held.next_sample or self.attentive:
-            self.sampling = True
-            self.sample(held, optimizer, closure, frame)
+            self.sampling = self.sample(held, optimizer, closure, frame)
 
     def _sampled(self, optimizer: Any) -> None:
         self.sampling = False

@@ -80,10 +80,11 @@ class Sampling:
 
     # -- the step
 
-    def before_step(self, held: Held, optimizer: Any, closure: bool, frame: FrameType) -> None:
+    def before_step(self, held: Held, optimizer: Any, closure: bool, frame: FrameType) -> bool:
+        """Whether the end of this step is wanted."""
         if self.off:
             held.next_sample = FAR_AWAY
-            return
+            return False
         state = self._states.get(held.number)
         if state is None:
             state = self._states[held.number] = State(held)
@@ -96,6 +97,7 @@ class Sampling:
                 self._plan(state)
             else:
                 held.next_sample = held.steps + 1
+        return sampled
 
     def _plan(self, state: State) -> None:
         """Watch the interval up to the next step, or let some updates pass."""
