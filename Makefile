@@ -56,10 +56,10 @@ check: $(VENV)/ready-dev
 gallery: $(VENV)/ready-dev
 	$(BIN)/python benchmarks/gallery.py
 
-# Peers that are not installed are named and left out; .venv-peers has wandb.
-bench: $(VENV)/ready-dev
-	$(BIN)/python benchmarks/overhead.py --minutes 4
-	$(BIN)/python benchmarks/tracing.py --runs 10
+# What watching costs, beside the others that show gradients.
+bench: $(PEERS)/ready
+	$(PEERS)/bin/python benchmarks/overhead.py --minutes 16
+	$(PEERS)/bin/python benchmarks/tracing.py --runs 10
 
 # How the reference agents learn (five seeds each), then how fast they are beside Stable-Baselines3.
 bench-agents: $(VENV)/ready-dev $(PEERS)/ready

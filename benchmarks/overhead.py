@@ -3,8 +3,8 @@
     python benchmarks/overhead.py [--minutes 5] [--device cuda] [--workload NAME ...] [--only NAME ...] [--json FILE]
 
 Each contestant has a process of its own, in which it is switched on once. whygrad as it comes and whygrad without
-telemetry alternate with the plain loop in the same process, every few updates (with the ways into whygrad closed); now
-and then all the others that are installed have a round, next to a round of the plain loop in its own process. All
+telemetry alternate with the plain loop in the same process, every few updates (with the ways into whygrad closed);
+then all the others that are installed have a round, next to a round of the plain loop in its own process. All
 processes are ended and begun again several times. What is printed is the time of all rounds together over that of the
 plain rounds, with a 95 % bootstrap interval, and the median of the rounds' ratios. Samples and re-traced updates fall
 into few rounds: only the former shows them.
@@ -43,8 +43,6 @@ TOGETHER = {"cpu": 2.0, "cuda": 1.5}
 """Seconds of pairs in one process before another one has its turn."""
 OTHERS_ROUND = {"cpu": 0.04, "cuda": 0.08}
 """Seconds of a round of the others."""
-EVERY = 5
-"""Turns from one in which the others are measured to the next."""
 FEWEST = 2
 GENERATIONS = 6
 """How often all processes are begun anew."""
@@ -89,13 +87,12 @@ class Generation:
                 self._attempt(name, partial(self._seat, name, device, entry))
 
     def measure(self, deadline: float) -> None:
-        number = 0
-        while number < FEWEST or time.perf_counter() < deadline:
+        turns = 0
+        while turns < FEWEST or time.perf_counter() < deadline:
             for name in WATCHING:
                 self._measure_own(name, self.own[name])
-            if number % EVERY == 0:
-                self._measure_others()
-            number += 1
+            self._measure_others()
+            turns += 1
 
     def _measure_own(self, name: str, seat: Seat) -> None:
         updates = self.found.updates(ROUND[self.device])
