@@ -44,7 +44,7 @@ TOGETHER = {"cpu": 2.0, "cuda": 1.5}
 OTHERS_ROUND = {"cpu": 0.04, "cuda": 0.08}
 """Seconds of a round of the others."""
 FEWEST = 2
-GENERATIONS = 6
+GENERATIONS = 3
 """How often all processes are begun anew."""
 AIM = 1.02
 QUIET = "whygrad, nothing re-traced"

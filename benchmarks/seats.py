@@ -24,7 +24,7 @@ from workloads import Workload, workloads
 
 SETTLED = 1100
 """Updates before anything is measured, if they do not take too long: by then windows are rare."""
-FEWEST_SETTLED, LONGEST_SETTLING = 60, 5.0
+FEWEST_SETTLED, LONGEST_SETTLING = 60, 20.0
 SETTLING = 20
 """Updates before a round, where another process had the caches."""
 

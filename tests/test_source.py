@@ -91,6 +91,20 @@ def test_what_feeds_through_names_lists_and_functions(tmp_path: Path) -> None:
     assert found["v.numpy()"] is False
 
 
+def test_what_only_decides_does_not_feed(tmp_path: Path) -> None:
+    text = (
+        "def f(x, env, table, kept):\n"
+        "    action = int(draw() < x.item())\n"
+        "    obs, reward = env.step(x.tolist())\n"
+        "    chosen = table[x.argmax().item()]\n"
+        "    sign = 1.0 if float(x) > 0 else kept.numpy()\n"
+        "    return tensor(action + reward + chosen + sign)\n"
+    )
+    found = fed(written(tmp_path, text), "tensor(action + reward + chosen + sign)")
+    assert found.keys() >= {"env.step(x.tolist())", "kept.numpy()"}
+    assert not found.keys() & {"x.item()", "x.tolist()", "x.argmax().item()", "float(x)", "draw()"}
+
+
 def test_recursion_in_the_source_ends(tmp_path: Path) -> None:
     file = written(tmp_path, "def f(x):\n    y = g(x)\n    x = f(y)\n    return f(x)\n\ndef g(x):\n    return f(x)\n")
     assert "g(x)" in fed(file, "f(y)")

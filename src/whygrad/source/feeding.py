@@ -3,7 +3,8 @@
 Python numbers and numpy arrays carry no history, so once a value has left torch only the source
 tells where it goes. This follows names within a function, attributes of `self` within a class and
 calls of functions in the same file: enough to connect `x.item() * w` with the sum it ends up in.
-It over-approximates: what it finds is a link to be labelled as inferred.
+It over-approximates: what it finds is a link to be labelled as inferred. What a value only decides (a comparison, an
+index, the action that an environment is given) is not followed.
 """
 
 from __future__ import annotations
@@ -40,10 +41,29 @@ def _feeding(file: str, node: ast.expr, stored: _Stored) -> Iterator[tuple[Site,
         if id(expression) in seen or depth > DEEPEST:
             continue
         seen.add(id(expression))
-        for part in ast.walk(expression):
+        for part in _passing(expression):
             if isinstance(part, ast.Call):
                 yield Site(*expressions.span(file, part)), depth == 0
         queue.extend((source, depth + 1) for source in stored.sources(expression))
+
+
+def _passing(expression: ast.AST) -> Iterator[ast.AST]:
+    """The parts of an expression whose value goes into its own."""
+    yield expression
+    deciding: list[ast.AST] = []
+    if isinstance(expression, ast.Compare):
+        return
+    if isinstance(expression, ast.Subscript):
+        deciding = [expression.slice]
+    elif isinstance(expression, ast.IfExp):
+        deciding = [expression.test]
+    elif isinstance(expression, ast.comprehension):
+        deciding = list(expression.ifs)
+    elif isinstance(expression, ast.Call) and getattr(expression.func, "attr", "") == "step":
+        deciding = [*expression.args, *expression.keywords]
+    for child in ast.iter_child_nodes(expression):
+        if child not in deciding:
+            yield from _passing(child)
 
 
 @lru_cache(maxsize=64)
@@ -75,7 +95,7 @@ class _Stored:
 
     def sources(self, expression: ast.expr) -> Iterator[ast.expr]:
         scope = self.scopes.get((expression.lineno, expression.col_offset))
-        for part in ast.walk(expression):
+        for part in _passing(expression):
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
                 yield from self._under(scope, part.id)
             elif isinstance(part, ast.Attribute) and _is_self(part):

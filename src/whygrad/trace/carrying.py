@@ -41,8 +41,12 @@ def _find(trace: Trace) -> list[Carried]:
 
 
 def _previous_update(trace: Trace, backward: Backward) -> int | None:
-    """The shadow graph's size when the latest step after an earlier backward of this loss was made."""
-    earlier = [b for b in trace.backwards if b.order < backward.order and b.site == backward.site]
+    """The shadow graph's size when the latest step after an earlier backward of this loss was made.
+
+    Another thread's updates come and go while this one collects.
+    """
+    mine = [b for b in trace.backwards if b.thread == backward.thread]
+    earlier = [b for b in mine if b.order < backward.order and b.site == backward.site]
     if not earlier:
         return None
     first = earlier[-1].order

@@ -149,6 +149,7 @@ def _dead_terms(trace: Trace, backward: Backward, lost: frozenset[int], explaine
             cut = _cut(trace, backward, path) if path.cost <= cheapest + 1e-9 else None
             if cut is not None:
                 cut.term = None if path.parameter in lost else term
+                cut.inferred = cut.inferred or term.inferred
                 yield cut
 
 

@@ -106,6 +106,8 @@ class Backward:
     """The shadow graph's latest operation at that time."""
     update: int = 0
     """How many steps there had been."""
+    thread: int = 0
+    """Who asked for it."""
     value: float | None = None
     """The loss itself."""
     poisoned: bool = False

@@ -36,12 +36,17 @@ def copied_only(trace: Trace) -> frozenset[int]:
 
 
 def averages(trace: Trace) -> frozenset[int]:
-    """Parameters that are blended, again and again, with those of a trained network: exponential averages."""
-    counts: Counter[int] = Counter()
+    """Parameters that are blended, again and again, with those of a trained network: exponential averages.
+
+    One that was trained only before the first blending was no average then: weights that adapters are merged into.
+    """
+    orders: dict[int, list[int]] = {}
     for copy in trace.copies:
         if copy.blended and any(trace.parameter(n).consumed for n in copy.sources):
-            counts.update(copy.into - copy.sources)
-    return frozenset(n for n, count in counts.items() if count > 1)
+            for number in copy.into - copy.sources:
+                orders.setdefault(number, []).append(copy.order)
+    stepped = {n: step.order for step in trace.steps for n, deposits in step.consumed.items() if deposits}
+    return frozenset(n for n, found in orders.items() if len(found) > 1 and stepped.get(n, -1) > found[0])
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from whygrad.trace.grouping import modules
 from whygrad.trace.leaks import predicted
 from whygrad.trace.losses import latest
 from whygrad.trace.trace import Trace
+from whygrad.trace.workers import originals
 
 NAMED = (
     ("target", re.compile(r"target|targ|tgt", re.IGNORECASE)),
@@ -82,6 +83,8 @@ def _role(
     trace: Trace, module: str, numbers: list[int], values: set[int], policies: set[int], sources: dict[str, str]
 ) -> str:
     if not trained(trace).intersection(numbers):
+        if originals(trace).keys() & set(numbers):
+            return "worker"
         moves = any(trace.parameter(n).moved for n in numbers)
         if module in sources:
             return "target" if moves or NAMED[0][1].search(module) else "reference"

@@ -28,6 +28,8 @@ class Term:
     """The whole summand as written; `ops` are what it comes down to behind scalings and means."""
     operand: tuple[Site, int] | None = None
     """The sum that takes it in and which operand it is there: how the user calls it."""
+    inferred: bool = False
+    """It is made of Python numbers that only the source connects with this loss."""
 
     @property
     def op(self) -> int:
@@ -42,6 +44,7 @@ def terms(graph: Graph, root: int) -> list[Term]:
     groups: dict[object, list[int]] = {}
     sites: dict[object, Site | None] = {}
     operands: dict[object, tuple[Site, int] | None] = {}
+    guessed: set[object] = set()
     seen: set[int] = set()
     stack: list[tuple[int, int, tuple[Site, int] | None]] = [(root, root, None)]
     while stack and len(groups) <= MOST_TERMS:
@@ -56,6 +59,8 @@ def terms(graph: Graph, root: int) -> list[Term]:
             key: object = (op.site or number, "numbers")
             groups.setdefault(key, []).extend(numbers)
             sites[key] = _place(graph[numbers[0]])
+            if all(entering.inferred for entering in op.inputs if entering.op in numbers):
+                guessed.add(key)
         if parts:
             splits = op.name in SUMS or op.name in JOINS
             for index, part in reversed(list(enumerate(parts))):
@@ -67,7 +72,7 @@ def terms(graph: Graph, root: int) -> list[Term]:
             key = op.site or number
             groups.setdefault(key, []).append(number)
             sites[key], operands[key] = _place(graph[head]), operand
-    return [Term(tuple(ops), sites[key], operands.get(key)) for key, ops in groups.items()]
+    return [Term(tuple(ops), sites[key], operands.get(key), key in guessed) for key, ops in groups.items()]
 
 
 def _place(op: Op) -> Site | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import threading
 from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -73,7 +74,7 @@ class Backwards:
             self.count, site, None, self._loss_name(inside or site, root), how=how, order=capture.clock.tick()
         )
         backward.library, backward.serial = inside, capture.shadow.serial
-        backward.update = capture.protocol.updates
+        backward.update, backward.thread = capture.protocol.updates, threading.get_ident()
         backward.value = _value(roots)
         if backward.value is not None and not math.isfinite(backward.value):
             backward.poisoned = capture.failing.poisoned()

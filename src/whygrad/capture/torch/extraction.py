@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections import deque
 
 import torch
@@ -18,13 +19,15 @@ from whygrad.trace import Graph, Input, Kind, Op, Region, Site
 MOST_OPS = 20_000
 LARGEST = 4096
 
+Departures = dict[tuple[frames.Place, int], Node]
+"""The latest node per place and thread where values left torch."""
 LEGACY = re.compile(r"\b(Float|Double)?Tensor\(")
 
 
 class Extraction:
     """Copies what a loss was made of, nearest first, and links what only the source connects."""
 
-    def __init__(self, shadow: Shadow, parameters: Parameters, departures: dict[frames.Place, Node]) -> None:
+    def __init__(self, shadow: Shadow, parameters: Parameters, departures: Departures) -> None:
         self.shadow = shadow
         self.parameters = parameters
         self.departures = departures
@@ -95,7 +98,9 @@ class Extraction:
         fed = feeding(op.site) if self.departures else ()
         if not fed:
             return []
-        left = {_span(frames.site(*place)): found for place, found in self.departures.items()}
+        me = threading.get_ident()
+        own_last = sorted(self.departures.items(), key=lambda entry: entry[0][1] == me)
+        left = {_span(frames.site(*place)): found for (place, _), found in own_last}
         linked: dict[int, tuple[Node, bool]] = {}
         for site, inside in fed:
             found = left.get(_span(site))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from types import CodeType, FrameType
 from typing import Any
@@ -28,8 +29,8 @@ class Recorder:
         self.shadow = shadow
         self.regions = regions
         self.parameters = parameters
-        self.departures: dict[frames.Place, Node] = {}
-        """The latest node per place where values left torch."""
+        self.departures: dict[tuple[frames.Place, int], Node] = {}
+        """The latest node per place and thread where values left torch."""
         self.attentive = True
         """Activations and distributions are looked at in this update."""
         self.ran: set[CodeType | None] = set()
@@ -243,7 +244,7 @@ class Recorder:
         self.place(node, frame)
         crossings.departed(self.shadow, out, node)
         if node.code is not None:
-            self.departures[(node.code, node.lasti)] = node
+            self.departures[(node.code, node.lasti), threading.get_ident()] = node
 
     def _copy(self, name: str, args: Any, kwargs: Any, out: Any, frame: FrameType) -> None:
         """A new tensor from data: linked to the tensors in the data, or to numbers that left torch."""
