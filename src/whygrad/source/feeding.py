@@ -47,23 +47,28 @@ def _feeding(file: str, node: ast.expr, stored: _Stored) -> Iterator[tuple[Site,
         queue.extend((source, depth + 1) for source in stored.sources(expression))
 
 
-def _passing(expression: ast.AST) -> Iterator[ast.AST]:
+def _passing(expression: ast.expr) -> Iterator[ast.AST]:
     """The parts of an expression whose value goes into its own."""
-    yield expression
-    deciding: list[ast.AST] = []
-    if isinstance(expression, ast.Compare):
-        return
-    if isinstance(expression, ast.Subscript):
-        deciding = [expression.slice]
-    elif isinstance(expression, ast.IfExp):
-        deciding = [expression.test]
-    elif isinstance(expression, ast.comprehension):
-        deciding = list(expression.ifs)
-    elif isinstance(expression, ast.Call) and getattr(expression.func, "attr", "") == "step":
-        deciding = [*expression.args, *expression.keywords]
-    for child in ast.iter_child_nodes(expression):
-        if child not in deciding:
-            yield from _passing(child)
+    queue: deque[ast.AST] = deque([expression])
+    while queue:
+        part = queue.popleft()
+        yield part
+        deciding = _deciding(part)
+        queue.extend(child for child in ast.iter_child_nodes(part) if child not in deciding)
+
+
+def _deciding(part: ast.AST) -> list[ast.AST]:
+    if isinstance(part, ast.Compare):
+        return [part.left, *part.comparators]
+    if isinstance(part, ast.Subscript):
+        return [part.slice]
+    if isinstance(part, ast.IfExp):
+        return [part.test]
+    if isinstance(part, ast.comprehension):
+        return [*part.ifs]
+    if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "step":
+        return [*part.args, *part.keywords]
+    return []
 
 
 @lru_cache(maxsize=64)

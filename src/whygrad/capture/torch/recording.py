@@ -11,6 +11,7 @@ import torch
 
 from whygrad.capture import frames
 from whygrad.capture.torch import crossings, measuring
+from whygrad.capture.torch.extraction import Departures
 from whygrad.capture.torch.observing import observe
 from whygrad.capture.torch.parameters import Parameters, shape
 from whygrad.capture.torch.picking import alone
@@ -29,8 +30,7 @@ class Recorder:
         self.shadow = shadow
         self.regions = regions
         self.parameters = parameters
-        self.departures: dict[tuple[frames.Place, int], Node] = {}
-        """The latest node per place and thread where values left torch."""
+        self.departures: Departures = {}
         self.attentive = True
         """Activations and distributions are looked at in this update."""
         self.ran: set[CodeType | None] = set()
