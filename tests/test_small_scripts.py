@@ -208,6 +208,36 @@ for _ in range(6):
     loss = -(log_prob * advantage).mean()
 """
 
+NSTEP = """
+net, head, critic = nn.Linear(4, 8), nn.Linear(8, 2), nn.Linear(8, 1)
+optimizer = torch.optim.Adam([*net.parameters(), *head.parameters(), *critic.parameters()], lr=0.01)
+for _ in range(8):
+    steps = []
+    for _ in range(4):
+        h = torch.tanh(net(torch.randn(4)))
+        dist = Categorical(logits=head(h))
+        action = dist.sample()
+        steps.append((dist.log_prob(action), critic(h).squeeze(-1), 0.1))
+    with torch.no_grad():
+        R = critic(torch.tanh(net(torch.randn(4)))).item()
+    policy_loss, value_loss = 0.0, 0.0
+    for log_prob, value, reward in reversed(steps):
+        R = reward + 0.9 * R
+        td = R - value
+        value_loss = value_loss + 0.5 * td ** 2
+        policy_loss = policy_loss - log_prob * td.item()
+    loss = (policy_loss + value_loss) / len(steps)
+"""
+SOFT = """
+actor, log_alpha = nn.Linear(4, 3), nn.Parameter(torch.zeros(1))
+optimizer = torch.optim.Adam(actor.parameters())
+for _ in range(6):
+    probs = actor(torch.randn(16, 4)).softmax(-1)
+    entropy = -(probs * torch.log(probs + 1e-8)).sum(-1)
+    values = (probs * torch.randn(16, 3)).sum(-1)
+    loss = ({sign}log_alpha.exp().detach() * entropy - values).mean()  # WG409
+"""
+
 BROKEN = {
     "column in mse_loss": COLUMN.format(loss="mse_loss", shape="") + LOOP,
     "column in smooth_l1_loss": COLUMN.format(loss="smooth_l1_loss", shape="") + LOOP,
@@ -222,6 +252,7 @@ BROKEN = {
     "hidden state in an attribute": HIDDEN.format(cut=""),
     "reward by a method": PAID.format(sign="") + LOOP,
     "surrogate with a plus": SURROGATE.format(sign="") + LOOP,
+    "soft policy with a plus": SOFT.format(sign="") + LOOP,
 }
 HEALTHY = {
     "no column": COLUMN.format(loss="mse_loss", shape=".squeeze(1)") + LOOP,
@@ -240,6 +271,8 @@ HEALTHY = {
     "flat gradients, cleared by their views": FLAT_GRADIENTS.format(clear="torch._foreach_zero_(views)"),
     "a Gaussian written out": GAUSSIAN + LOOP,
     "surrogate with a minus": SURROGATE.format(sign="-") + LOOP,
+    "soft policy with a minus": SOFT.format(sign="-") + LOOP,
+    "returns and losses as numbers from zero": NSTEP + LOOP,
 }
 
 

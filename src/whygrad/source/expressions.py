@@ -53,6 +53,13 @@ def at(site: Site) -> ast.expr | None:
     return None
 
 
+def with_literal(site: Site) -> bool:
+    """Whether the expression combines something with a number that is written there: `0.5 * x`, `x - 1`."""
+    node = at(site)
+    sides = (node.left, node.right) if isinstance(node, ast.BinOp) else ()
+    return any(isinstance(s.operand if isinstance(s, ast.UnaryOp) else s, ast.Constant) for s in sides)
+
+
 def _covering(node: ast.AST, line: int) -> Iterator[ast.AST]:
     for child in ast.iter_child_nodes(node):
         first = getattr(child, "lineno", None)

@@ -20,6 +20,7 @@ PASSING = (SHAPING - {"clamp", "clip"}) | {
     "add_",
 }
 NEGATING = frozenset({"neg", "__neg__"})
+POSITIVE = frozenset({"exp", "softplus", "sigmoid", "abs", "square", "softmax"})
 QUOTIENTS = frozenset({"div", "true_divide", "__truediv__", "div_"})
 
 
@@ -49,14 +50,23 @@ def _through(graph: Graph, op: Op, sign: int) -> list[tuple[int, int]]:
         return [(i.op, -sign if i is values[0] else sign) for i in carrying]
     if op.name in PASSING or op.name in JOINS:
         return [(i.op, sign) for i in carrying]
-    scaled = op.name in PRODUCTS or op.name in QUOTIENTS
-    if scaled and len(carrying) == 1 and (len(values) == 1 or _constant(graph, op, carrying[0].op)):
-        number = op.scalar if op.scalar is not None else 1.0
+    if (op.name in PRODUCTS or op.name in QUOTIENTS) and len(carrying) == 1:
+        number = (op.scalar if op.scalar is not None else 1.0) * _coefficient(graph, op, carrying[0].op)
         return [(carrying[0].op, sign if number > 0 else -sign)] if number else []
     return []
 
 
-def _constant(graph: Graph, op: Op, carrying: int) -> bool:
-    """The other factor is a coefficient: one number."""
-    others = [graph.ops.get(i.op) for i in op.inputs if i.op != carrying]
-    return all(other is not None and other.shape in ((), (1,)) and other.parameter is None for other in others)
+def _coefficient(graph: Graph, op: Op, carrying: int) -> int:
+    """The sign of the other factor, if that is one number: positive, unless a minus stands before it; 0 otherwise."""
+    sign = 1
+    for operand in op.inputs:
+        factor = graph.ops.get(operand.op)
+        if operand.op == carrying:
+            continue
+        if factor is None or factor.shape not in ((), (1,)) or factor.parameter is not None:
+            return 0
+        while factor is not None and factor.name not in POSITIVE:
+            turned = factor.name in NEGATING or (factor.scalar is not None and factor.scalar < 0)
+            sign = -sign if turned else sign
+            factor = graph.ops.get(factor.inputs[0].op) if len(factor.inputs) == 1 else None
+    return sign

@@ -15,6 +15,7 @@ from whygrad.capture.torch.vocabulary import LAYERS
 from whygrad.source import expressions
 from whygrad.source.feeding import feeding
 from whygrad.trace import Graph, Input, Kind, Op, Region, Site
+from whygrad.trace.terms import SUMS
 
 MOST_OPS = 20_000
 LARGEST = 4096
@@ -95,6 +96,8 @@ class Extraction:
     def _link_constants(self, node: Node, op: Op) -> list[Node]:
         """Python numbers took part: does the source say that they left torch before?"""
         assert op.site is not None
+        if (node.scalar == 0.0 and node.name in SUMS) or expressions.with_literal(op.site):
+            return []  # The start of a sum, or a number that stands in the source.
         fed = feeding(op.site) if self.departures else ()
         if not fed:
             return []
