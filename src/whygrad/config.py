@@ -12,7 +12,7 @@ from whygrad.catalogue import NAMES
 
 FAIL_ON = ("error", "warning", "never")
 TRACE = ("always", "auto", "off")
-ROLES = ("online", "target", "actor", "critic", "temperature", "reference")
+ROLES = ("online", "target", "actor", "critic", "temperature", "reference", "worker")
 MOST_UPDATES = 1_000_000
 
 

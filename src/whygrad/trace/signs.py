@@ -66,7 +66,8 @@ def _coefficient(graph: Graph, op: Op, carrying: int) -> int:
         if factor is None or factor.shape not in ((), (1,)) or factor.parameter is not None:
             return 0
         while factor is not None and factor.name not in POSITIVE:
-            turned = factor.name in NEGATING or (factor.scalar is not None and factor.scalar < 0)
+            scaled = factor.name in PRODUCTS or factor.name in QUOTIENTS
+            turned = factor.name in NEGATING or (scaled and factor.scalar is not None and factor.scalar < 0)
             sign = -sign if turned else sign
             factor = graph.ops.get(factor.inputs[0].op) if len(factor.inputs) == 1 else None
     return sign
