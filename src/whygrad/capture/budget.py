@@ -12,7 +12,7 @@ EVERY = 1.0
 """A share from which on every update is sampled."""
 MEASURED = 0.1
 """Part of the share that samples may use by the clock. The rest is for what a clock inside does not see: caches and
-allocators that the script finds as we left them, and the hooks themselves, which are 1.5 % of a small DQN's update. Of
+allocators that the script finds as we left them, and the hooks themselves, which are 1.2 % of a small DQN's update. Of
 its instructions (torch 2.13, under valgrind, whose clock flatters them) samples took 2.1 % while they measured 1 %."""
 LEAST_GAP = 0.25
 """Seconds between two samples of an optimizer once it is running."""
