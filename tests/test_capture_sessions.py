@@ -146,7 +146,8 @@ def test_untouched_torch_is_said_so() -> None:
     with whygrad.watch() as watching:
         torch.ones(2).sum()
     assert watching.report.findings == []
-    assert "no training" in watching.report.verdict
+    assert watching.report.verdict == "incomplete"
+    assert [gap.do for gap in watching.report.gaps] == ["there is no training to explain yet"]
 
 
 @pytest.mark.parametrize(("trace", "traced"), [("off", 0), ("auto", 5), ("always", 9)])

@@ -188,7 +188,7 @@ def test_a_file_in_the_way_of_the_last_run_is_said_and_survives(tmp_path: Path) 
     first, second = done.err.splitlines()
     assert first.startswith("whygrad: ")
     assert "not written" in first
-    assert second == "whygrad: the script imported neither torch nor tensorflow; there was nothing to watch."
+    assert second == "whygrad: incomplete: the script imported neither torch nor tensorflow; there was nothing to watch"
     assert (tmp_path / ".whygrad").read_text() == "mine\n"
     assert stored(tmp_path, "out.json")["script_exit_code"] == 0
 

@@ -28,7 +28,7 @@ from cli_running import (
     write,
 )
 
-NO_TORCH = "whygrad: the script imported neither torch nor tensorflow; there was nothing to watch."
+NO_TORCH = "whygrad: incomplete: the script imported neither torch nor tensorflow; there was nothing to watch"
 
 
 def same_as_python(folder: Path, *arguments: str, stdin: str = "") -> Ended:
@@ -161,11 +161,14 @@ def test_the_command_line_wins_over_the_project(tmp_path: Path) -> None:
     assert "\x1b" not in done.err, "--color never wins over FORCE_COLOR"
 
 
-def test_a_code_that_the_project_ignores_is_silent(tmp_path: Path) -> None:
+def test_a_code_that_the_project_ignores_is_silent_and_makes_nothing_healthy(tmp_path: Path) -> None:
     write(tmp_path, "pyproject.toml", '[tool.whygrad]\nignore = ["WG101"]\n')
     write(tmp_path, "train.py", BROKEN)
     done = whygrad(tmp_path, "run", "-q", "train.py")
-    assert (done.status, done.out, done.err) == (0, "", "")
+    assert (done.status, done.out) == (0, "")
+    assert "WG101] " not in done.err
+    assert "nothing was trained" in done.err
+    assert "suppressed (WG101)" in done.err
     report = stored(tmp_path)
     assert report["updates"] == 3
     assert [f["code"] for f in report["findings"] if not f["suppressed"]] == []
@@ -396,7 +399,7 @@ def test_an_uncaught_exception_looks_as_under_python(tmp_path: Path) -> None:
     assert done.status == plain.status == 1
     assert done.out == plain.out == "at exit\n"
     assert done.err.startswith(plain.err)
-    assert done.err[len(plain.err) :].startswith("whygrad: the script ended with KeyError")
+    assert done.err[len(plain.err) :].startswith("whygrad: incomplete: the script ended with KeyError: 'outer'")
 
 
 def test_a_traceback_names_the_file_as_python_does(tmp_path: Path) -> None:
@@ -450,7 +453,8 @@ def test_torch_is_not_imported_before_the_script_does_it(tmp_path: Path) -> None
     done = whygrad(tmp_path, "run", "threads.py", env={"OMP_NUM_THREADS": "2"})
     assert done.out == "[]\n1 _frozen_importlib_external _frozen_importlib_external\n"
     assert done.status == 0
-    assert done.err == "whygrad: no backward() and no optimizer step was seen; there is no training to explain.\n"
+    nothing = "no backward() and no optimizer step was seen; there is no training to explain yet"
+    assert done.err == f"whygrad: incomplete: {nothing}\n"
 
 
 def test_asking_whether_torch_exists_does_not_blind_whygrad(tmp_path: Path) -> None:
@@ -473,7 +477,7 @@ import multiprocessing
 def patched():
     import torch
     seen = (torch.autograd.backward, torch.tensor, torch.optim.Optimizer.__init__, torch.Tensor.detach)
-    return [f.__name__ for f in seen if "whygrad" in getattr(getattr(f, "__code__", None), "co_filename", "")]
+    return [f.__name__ for f in seen if "__whygrad__" in getattr(getattr(f, "__code__", None), "co_names", "")]
 
 def main():
     import torch
@@ -502,7 +506,7 @@ def test_a_child_forked_before_torch_is_imported_is_left_alone(tmp_path: Path) -
 
         def patched():
             import torch
-            return "whygrad" in torch.autograd.backward.__code__.co_filename
+            return "__whygrad__" in torch.autograd.backward.__code__.co_names
 
         with multiprocessing.get_context("fork").Pool(1) as pool:
             print(pool.apply(patched))
@@ -683,7 +687,8 @@ def test_a_script_without_torch_gets_a_plain_answer(tmp_path: Path) -> None:
     assert done == Ended(0, "hello\n", NO_TORCH + "\n")
     report = stored(tmp_path)
     assert report["findings"] == []
-    assert report["verdict"] == NO_TORCH.removeprefix("whygrad: ")
+    assert report["verdict"] == "incomplete"
+    assert [gap["what"] for gap in report["missing"]] == ["the script imported neither torch nor tensorflow"]
 
 
 def test_a_syntax_error_is_shown_as_python_shows_it(tmp_path: Path) -> None:
@@ -691,7 +696,7 @@ def test_a_syntax_error_is_shown_as_python_shows_it(tmp_path: Path) -> None:
     plain = python(tmp_path, str(tmp_path / "wrong.py"))
     done = whygrad(tmp_path, "run", str(tmp_path / "wrong.py"))
     assert (done.status, done.out) == (1, "")
-    assert done.err == plain.err + "whygrad: the script has a syntax error and did not run.\n"
+    assert done.err == plain.err + "whygrad: incomplete: the script has a syntax error and did not run; mend it\n"
 
 
 def test_a_syntax_error_in_an_imported_file_is_not_the_scripts(tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from building import Building
+from cli_running import Ended, whygrad
 from whygrad import suppression, thresholds
 from whygrad.config import Config, ConfigError, load, parse
 from whygrad.engine import diagnose
@@ -149,3 +151,92 @@ def test_every_threshold_of_the_rules_about_numbers_has_its_reason() -> None:
         if not t.reason
     ]
     assert wanting == []
+
+
+# -- files that a project file names
+
+
+def named(folder: Path, start: Path, monkeypatch: pytest.MonkeyPatch, here: Path, **paths: str) -> Config:
+    """The configuration of a script in `start` when somebody works `here`."""
+    text = "".join(f"{key} = {value!r}\n" for key, value in paths.items())
+    project(folder, f"[tool.whygrad]\n{text}")
+    monkeypatch.chdir(here)
+    return load(start)
+
+
+def test_a_project_file_names_files_in_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = tmp_path / "src"
+    inner.mkdir()
+    config = named(tmp_path, inner, monkeypatch, tmp_path, log="out.jsonl", tensorboard="runs/1")
+    assert (config.log, config.tensorboard) == (str(tmp_path / "out.jsonl"), str(tmp_path / "runs/1"))
+    assert config.refused == {}
+    config = named(inner, inner, monkeypatch, tmp_path, log=str(inner / "out.jsonl"))
+    assert (config.log, config.refused) == (str(inner / "out.jsonl"), {})
+
+
+def test_a_project_file_above_names_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = tmp_path / "src"
+    inner.mkdir()
+    config = named(tmp_path, inner, monkeypatch, inner, log="out.jsonl", tensorboard="runs")
+    assert (config.log, config.tensorboard) == ("", "")
+    file = tmp_path / "pyproject.toml"
+    without, reason, instead = re.split("[:;] ", config.refused["log"])
+    assert (without, instead) == ("no log is written", "give --log FILE instead")
+    assert reason == f"log in {file} counts only in the script's folder or the current one"
+    assert config.refused["tensorboard"].endswith("give --tensorboard DIR instead")
+
+
+@pytest.mark.parametrize("path", ["/etc/x.jsonl", "../out.jsonl", "src/../out.jsonl", "link/out.jsonl", "away.jsonl"])
+def test_a_path_that_leads_out_of_the_folder_is_refused(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, elsewhere = tmp_path / "mine", tmp_path / "elsewhere"
+    mine.mkdir()
+    elsewhere.mkdir()
+    (mine / "link").symlink_to(elsewhere)
+    (mine / "away.jsonl").symlink_to(elsewhere / "victim")
+    config = named(mine, mine, monkeypatch, mine, log=path)
+    assert config.log == ""
+    assert "leads out of its folder; give --log FILE instead" in config.refused["log"]
+
+
+def test_a_link_to_the_folder_itself_is_no_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "alias").symlink_to(tmp_path / "mine")
+    config = named(tmp_path / "mine", tmp_path / "alias", monkeypatch, tmp_path, log="out.jsonl")
+    assert (config.log, config.refused) == (str(tmp_path / "mine" / "out.jsonl"), {})
+
+
+def test_a_run_goes_on_without_and_says_so_unless_the_option_is_given(tmp_path: Path) -> None:
+    (tmp_path / "code").mkdir()
+    project(tmp_path, '[tool.whygrad]\nlog = "out.jsonl"\n')
+    done = whygrad(tmp_path / "code", "run", "-q", "-c", "print('ran')")
+    assert (done.status, done.out) == (0, "ran\n")
+    refused, rest = done.err.split("\n", 1)
+    assert refused.startswith("whygrad: no log is written: log in ")
+    given = whygrad(tmp_path / "code", "run", "-q", "--log", "../mine.jsonl", "-c", "print('ran')")
+    assert given == Ended(0, "ran\n", rest)
+    assert not list(tmp_path.glob("**/out.jsonl"))
+
+
+def test_options_in_python_are_free(tmp_path: Path) -> None:
+    assert parse({"log": "/elsewhere/x.jsonl", "tensorboard": tmp_path}, "watch()").log == "/elsewhere/x.jsonl"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "updates = " + "9" * 5000,
+        "updates = 0x" + "f" * 5000,
+        "budget = nan",
+        "x = " + "[" * 5000 + "]" * 5000,
+        'log = "a\\u0000b"',
+        "log = ['x']",
+        "fail-on = [0x" + "f" * 5000 + "]",
+        "'" + "k" * 5000 + "' = 1",
+    ],
+)
+def test_any_project_file_is_an_error_in_a_sentence(text: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"pyproject\.toml: ") as raised:
+        load(project(tmp_path, f"[tool.whygrad]\n{text}\n"))
+    assert len(str(raised.value)) < 1000

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.optim import optimizer as optimizers
 
 import whygrad
+from whygrad import about
 from whygrad.session import active
 
 HOME = "whygrad.capture.torch"
@@ -41,9 +42,9 @@ HOOKS = """recording:Recorder.record recording:Recorder.node_of recording:Record
     statistics:measure_here statistics:values measurement:Marks.stand moving:Moving.after draft:Draft.finish
     scaling:Scaling.standing sampling:signals .budget:Budget.due .budget:Budget.settle showing:Shown.look
     showing:Shown.of draft:averages draft:noise weights:Weights.finish
-    capture:Capture.open scaling:Scaling.patch_steps threads:patch threads:insert hooks:observe
+    capture:Capture.open scaling:Scaling.follow threads:follow threads:insert hooks:observe
     hooks:_real entrances:_differs entrances:_watch_backward
-    differentiating:Differentiating.patch""".split()
+    differentiating:Differentiating.attach""".split()
 
 
 @pytest.fixture(autouse=True)
@@ -138,7 +139,11 @@ def touched() -> dict[str, Any]:
     owners += [(nn.utils, "clip_grad_norm_"), (nn.utils, "clip_grad_value_"), (torch, "from_numpy")]
     owners += [(nn.Parameter, "__new__"), (nn.Parameter, "__deepcopy__"), (torch.autograd.Variable, "__new__")]
     owners += [(torch.autograd.Function, "apply"), (threading.Thread, "_bootstrap_inner"), (warnings, "showwarning")]
-    found = {f"{owner.__name__}.{name}": vars(owner).get(name) for owner, name in owners}
+    found: dict[str, Any] = {}
+    for owner, name in owners:
+        value = vars(owner).get(name)
+        plain = value.__func__ if isinstance(value, (classmethod, staticmethod)) else value
+        found[f"{owner.__name__}.{name}"] = value, getattr(plain, "__code__", None)
     found["step hooks"] = (
         list(optimizers._global_optimizer_pre_hooks.values()),
         list(optimizers._global_optimizer_post_hooks.values()),
@@ -162,7 +167,13 @@ def inject(monkeypatch: pytest.MonkeyPatch, hook: str, allowed: int) -> None:
             raise RuntimeError("injected")
         return original(*args, **kwargs)
 
-    monkeypatch.setattr(owner, name, failing)
+    monkeypatch.setattr(owner, name, as_ours(failing))
+
+
+def as_ours(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A failure of whygrad's own is known by its file."""
+    function.__code__ = function.__code__.replace(co_filename=f"{about.HOME}injected.py")
+    return function
 
 
 def survives(capsys: pytest.CaptureFixture[str], trace: str = "auto") -> None:
@@ -171,13 +182,21 @@ def survives(capsys: pytest.CaptureFixture[str], trace: str = "auto") -> None:
     with whygrad.watch(trace=trace) as watching:
         weights = training()
     assert all(torch.equal(a, b) for a, b in zip(weights, expected, strict=True))
+    report = watching.report
+    tolerated = any("(values:" in gap.what for gap in report.gaps)
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("whygrad:")]
-    assert [line.startswith("whygrad: internal error") for line in lines] == [True]
-    assert "injected" in lines[0]
+    assert [line.startswith("whygrad: internal error") for line in lines] == ([] if tolerated else [True])
+    assert all("injected" in line for line in lines)
     assert torch.overrides._get_current_function_mode_stack() == []
     assert touched() == before
     assert torch.is_grad_enabled()
-    assert any("internal error" in limit for limit in watching.report.limits)
+    assert report.loud == [], "what was seen by half proves nothing"
+    if any("telemetry" in line for line in lines):
+        assert any("telemetry" in limit for limit in report.limits)
+        assert report.verdict == "healthy", "the diagnosis does not need it"
+    else:
+        assert any("internal error" in gap.what and "injected" in gap.detail for gap in report.gaps)
+        assert report.verdict == "incomplete"
 
 
 @pytest.mark.parametrize("hook", HOOKS)
@@ -207,7 +226,7 @@ def test_stop_never_raises(broken: str, monkeypatch: pytest.MonkeyPatch, capsys:
     def failing(*_: Any) -> Any:
         raise RuntimeError("injected")
 
-    monkeypatch.setattr(owner, name, failing)
+    monkeypatch.setattr(owner, name, as_ours(failing))
     before = touched()
 
     def work() -> None:

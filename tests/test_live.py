@@ -23,7 +23,8 @@ from cli_running import environment, stored, whygrad, write
 from whygrad.report.model import Report
 from whygrad.sinks.allowance import ADVANCE, Allowance
 from whygrad.sinks.page import LINGER, LivePage
-from whygrad.sinks.server import HOST, MOST_VIEWERS
+from whygrad.sinks.request import HOST
+from whygrad.sinks.server import MOST_VIEWERS
 from whygrad.telemetry.record import Gradient, ParameterSample, Record
 from whygrad.telemetry.summary import Summary
 

@@ -15,6 +15,7 @@ from whygrad.report.json import ReportError, dumps, load
 from whygrad.report.model import VERSION, LossRow, Report, UnhealthyError
 from whygrad.report.text import plain
 from whygrad.trace import Site
+from whygrad.trace.gap import Gap
 
 TEXT = st.text(max_size=80)
 SITES = st.builds(
@@ -45,7 +46,7 @@ FINDINGS = st.builds(
 
 def unhealthy() -> Report:
     site = Site("train.py", 3, 4, 3, 9, "update")
-    return Report([Finding("WG103", "detached-path", "error", "net is not learning", site, "here")], updates=2)
+    return Report([Finding("WG103", "detached-path", "error", "net is not learning", site, "here")], updates=2, gaps=[])
 
 
 @given(st.lists(FINDINGS, max_size=4), TEXT)
@@ -85,12 +86,20 @@ def test_a_report_that_cannot_be_used_is_refused_in_a_sentence(content: str, say
 
 
 def test_truth_and_assertion() -> None:
-    assert Report()
-    Report().assert_healthy()
+    assert Report(gaps=[])
+    Report(gaps=[]).assert_healthy()
     report = unhealthy()
     assert not report
     with pytest.raises(UnhealthyError, match="net is not learning"):
         report.assert_healthy()
+
+
+def test_what_was_not_looked_at_is_not_healthy() -> None:
+    for report in (Report(), Report(gaps=[Gap("rule WG101 failed", "please report it")], updates=3)):
+        assert not report
+        assert report.verdict == "incomplete"
+        with pytest.raises(UnhealthyError, match="incomplete"):
+            report.assert_healthy()
 
 
 def test_suppressed_findings_stay_in_the_data_and_leave_the_text() -> None:
@@ -107,7 +116,7 @@ def test_a_healthy_report_fits_on_ten_lines() -> None:
         LossRow(f"loss{n}", Site("a.py", n + 1), "", {"net": "2/2"}, {"target": "frozen"}, ["opt.step"])
         for n in range(30)
     ]
-    report = Report(losses=rows, updates=250)
+    report = Report(losses=rows, updates=250, gaps=[])
     text = plain(report).splitlines()
     assert len(text) < 10
     assert text[0].startswith("whygrad: healthy. 250 updates watched")

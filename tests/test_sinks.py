@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import json
+import os
 import re
+import stat
 import subprocess
 import sys
 import time
@@ -20,6 +23,7 @@ from cli_running import LONGEST, Ended, crashed, environment, stored, whygrad, w
 from whygrad.sinks.jsonlines import JsonLines
 from whygrad.sinks.live import LIVE, Live
 from whygrad.sinks.opening import Destinations
+from whygrad.sinks.parquet import Parquet
 from whygrad.sinks.sink import Outlets, SinkError
 from whygrad.telemetry.histogram import Histogram
 from whygrad.telemetry.record import Gradient, ParameterSample, Record
@@ -245,6 +249,70 @@ def test_one_destination_that_fails_does_not_take_the_others_along(
     assert failing.calls.count(where) == 1
     assert len(file.read_text().splitlines()) == 2
     assert capsys.readouterr().err == "whygrad: --log x: no longer written (Read-only file system); the run goes on\n"
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_a_log_is_private_and_never_written_through_a_link(suffix: str, tmp_path: Path) -> None:
+    victim, file = tmp_path / "victim", tmp_path / f"x.{suffix}"
+    victim.write_text("precious")
+    file.symlink_to(victim)
+    outlets = Outlets([sink(file)])
+    outlets.write(example())
+    outlets.close()
+    assert victim.read_text() == "precious"
+    assert (file.is_symlink(), stat.S_IMODE(file.stat().st_mode)) == (False, 0o600)
+    assert file.stat().st_size > 100
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_a_descriptor_that_became_the_scripts_is_neither_written_nor_closed(
+    suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, data = tmp_path / f"x.{suffix}", tmp_path / "data"
+    outlets = Outlets([sink(file)])
+    outlets.write(example())
+    (number,) = [n for n in range(256) if _is(n, file)]
+    os.close(number)
+    handle = os.open(data, os.O_RDWR | os.O_CREAT)
+    if handle != number:
+        os.dup2(handle, number)  # As when the script opens its own file after os.closerange.
+        os.close(handle)
+    outlets.write(example(2))
+    outlets.close()
+    gc.collect()
+    os.write(number, b"mine")
+    os.close(number)
+    assert data.read_text() == "mine"
+    said = f"whygrad: --log {file}: no longer written (the script closed its file); the run goes on\n"
+    assert capsys.readouterr().err == said
+
+
+def sink(file: Path) -> JsonLines | Parquet:
+    if file.suffix == ".parquet":
+        pytest.importorskip("pyarrow.parquet")
+        return Parquet(file)
+    return JsonLines(file)
+
+
+def _is(number: int, file: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(number), file.stat())
+    except OSError:
+        return False
+
+
+def test_a_script_that_closes_everything_keeps_its_own_file(tmp_path: Path) -> None:
+    closing = CLIPPED.replace("import torch\n", "import os\nimport torch\n") + (
+        "    if update == 3:\n        os.closerange(3, 256)\n        mine = [open(f'data{n}', 'w') for n in range(9)]\n"
+    )
+    closing += "for stream in mine:\n    stream.write('precious')\n    stream.close()\n"
+    write(tmp_path, "train.py", closing)
+    done = whygrad(tmp_path, "run", "-q", "--budget", "100", "--log", "out.jsonl", "train.py")
+    assert done.err == (
+        f"whygrad: --log {tmp_path / 'out.jsonl'}: no longer written (the script closed its file); the run goes on\n"
+    )
+    assert [(tmp_path / f"data{n}").read_text() for n in range(9)] == ["precious"] * 9
+    assert [json.loads(line)["update"] for line in (tmp_path / "out.jsonl").read_text().splitlines()] == [2, 3, 4]
 
 
 def test_a_live_file_is_written_twice_a_second_at_most_and_taken_away(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from cli_running import LONGEST, environment, whygrad, write
 from terminal import Terminal
 from whygrad.cli.screen import modules, screen, sparkline
 from whygrad.sinks.live import LIVE
-from whygrad.sinks.watching import Row, Watched, alive, read
+from whygrad.sinks.watching import Row, Watched, WatchedError, alive, read
 
 TRAINING = """\
 import os, time
@@ -150,9 +150,11 @@ def test_a_sparkline_is_logarithmic() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"version": 99}', json.dumps({"version": 1, "pid": "x"})])
-def test_a_file_that_makes_no_sense_is_no_run(tmp_path: Path, text: str) -> None:
+def test_a_file_that_makes_no_sense_is_said_to_make_none(tmp_path: Path, text: str) -> None:
     file = write(tmp_path, "live.json", text)
-    assert read(file) is None
+    with pytest.raises(WatchedError, match=r"live\.json (cannot be read|is damaged)"):
+        read(file)
+    assert read(tmp_path / "none.json") is None
 
 
 def test_who_is_alive() -> None:

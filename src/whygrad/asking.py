@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
+from whygrad import visible
 from whygrad.session import active
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Explanation:
             head = f"gradient reaches at most {len(self.reached)} of {total} parameters (whygrad.watch() tells more)"
         else:
             head = f"gradient reaches {len(self.reached)} of {total} parameters"
-        return "\n".join([head, *(f"  {name}: {reason}" for name, reason in self.missing.items())])
+        return "\n".join([head, *(visible.line(f"  {name}: {reason}") for name, reason in self.missing.items())])
 
     __repr__ = __str__
 
@@ -79,7 +80,7 @@ def gradient_table(gradients: Iterable[Any], variables: Any) -> str:
         lines.append((name, "x".join(str(n) for n in shape) or "()", *numbers))
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     padded = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
-    return "\n".join(line.rstrip() for line in padded)
+    return "\n".join(visible.line(line.rstrip()) for line in padded)
 
 
 def _of_loss(loss: torch.Tensor, target: torch.nn.Module | Iterable[torch.Tensor]) -> Explanation:

@@ -8,14 +8,16 @@ import os
 import platform
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from whygrad import config as configuration
-from whygrad import dialect, engine
+from whygrad import engine, visible
 from whygrad.about import __version__
+from whygrad.capture.blame import our_own
 from whygrad.capture.options import Options
 from whygrad.report.build import build
 from whygrad.report.model import Report
@@ -25,6 +27,8 @@ from whygrad.sinks.sink import Outlets
 from whygrad.source import cells
 from whygrad.telemetry.summary import Summary
 from whygrad.trace import Trace
+from whygrad.trace.deadline import Deadline, within
+from whygrad.trace.gap import ATTACH, Gap
 
 if TYPE_CHECKING:
     from whygrad.telemetry.record import Record
@@ -33,6 +37,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+LONGEST = 200
+"""Characters of an exception's text that are repeated."""
 FRAMEWORKS = ("torch", "tensorflow")
 """What can be watched; each is imported by the script, never by us on its behalf."""
 
@@ -44,11 +50,18 @@ class FrameworkMissingError(ImportError):
 class Session:
     """Watches between `start` and `stop`; also a context manager and a decorator."""
 
-    def __init__(self, config: configuration.Config | None = None, destinations: Destinations | None = None) -> None:
+    def __init__(
+        self,
+        config: configuration.Config | None = None,
+        destinations: Destinations | None = None,
+        deadline: Deadline | None = None,
+    ) -> None:
         self.config = config or configuration.Config()
         self.destinations = destinations or asked(self.config)
         self.captures: dict[str, Any] = {}
         """By framework: the script may import both, and trains with one."""
+        self.deadline = deadline or Deadline(self.config.deadline)
+        """For the report."""
         self._summary = Summary()
         self._outlets = Outlets([])
         self._report: Report | None = None
@@ -105,9 +118,7 @@ class Session:
     def _so_far(self) -> Report:
         """What can be said before the end."""
         trace = _busiest([capture.snapshot() for capture in self.captures.values()])
-        report = self._described(build(trace, engine.diagnose(trace, self.config)), trace.framework)
-        report.verdict = _verdict(trace, watching=True)
-        return report
+        return self._described(build(trace, engine.diagnose(trace, self.config)), trace.framework)
 
     def _sampled(self, record: Record) -> None:
         self._summary.add(record)
@@ -124,14 +135,27 @@ class Session:
 
     def _finish(self, escaped: BaseException | None) -> Report:
         trace = _busiest([capture.stop(escaped) for capture in self.captures.values()])
-        try:
-            report = build(trace, engine.diagnose(trace, self.config))
-        except Exception as error:  # A report that cannot be made must not take the script's result along.
-            report = Report(limits=[*trace.limits, f"the report could not be made ({type(error).__name__}: {error})"])
+        if escaped is not None and not isinstance(escaped, KeyboardInterrupt):
+            trace.escaped = _titled(escaped)
+        elif not self.captures:
+            trace.gaps.append(_nothing_to_watch())
+        report = self._explained(trace)
         self._described(report, trace.framework)
-        report.verdict = _verdict(trace, bool(self.captures))
         report.telemetry = self._telemetry()
         return report
+
+    def _explained(self, trace: Trace) -> Report:
+        """What can be said within the time there is; where that fails, a report that says so."""
+        try:
+            with within(self.deadline):
+                findings = engine.diagnose(trace, self.config)
+            return build(trace, findings)
+        except Exception as error:
+            if not our_own(error):
+                raise
+            said = f"the report could not be made ({type(error).__name__}: {error})"
+            gap = Gap(said, ATTACH, "".join(traceback.format_exception(error)))
+            return Report(limits=list(trace.limits), gaps=[gap, *trace.gaps])
 
     def _described(self, report: Report, framework: str) -> Report:
         """With what ran, and for how long."""
@@ -211,7 +235,8 @@ def annotate(error: BaseException | None, report: Report) -> None:
     for finding in report.loud:
         if "raised" in finding.evidence and finding.site is not None:
             place = f"{os.path.basename(finding.site.file)}:{finding.site.line}"
-            error.add_note(f"whygrad[{finding.code}] {place}: {finding.message}. Fix: {finding.fix}")
+            note = f"whygrad[{finding.code}] {place}: {finding.message}. Fix: {finding.fix}"
+            error.add_note(visible.line(note))
             return
 
 
@@ -220,16 +245,17 @@ def _busiest(traces: list[Trace]) -> Trace:
     return max(traces, key=lambda trace: (trace.updates, trace.backward_calls), default=Trace())
 
 
-def _verdict(trace: Trace, watching: bool) -> str:
-    if not watching:
-        return "the script imported neither torch nor tensorflow; there was nothing to watch."
-    written = dialect.DIFFERENTIATING[trace.framework]
-    if not trace.backward_calls and not trace.updates:
-        return f"no {written}() and no optimizer step was seen; there is no training to explain."
-    if not trace.updates and trace.raised is None:
-        calls = trace.backward_calls
-        return f"nothing missing in {calls} {written} call{'s' if calls > 1 else ''}; no optimizer step was seen."
-    return ""
+def _titled(error: BaseException) -> str:
+    """`TypeError: the first line of its text`."""
+    said = next(iter(str(error).splitlines()), "")
+    return f"{type(error).__name__}: {said[:LONGEST]}" if said else type(error).__name__
+
+
+def _nothing_to_watch() -> Gap:
+    loaded = [framework for framework in FRAMEWORKS if framework in sys.modules]
+    if loaded:
+        return Gap(f"{loaded[0]} was imported in a way that went past whygrad", "import it by an ordinary statement")
+    return Gap("the script imported neither torch nor tensorflow", "there was nothing to watch")
 
 
 def watch(**options: Any) -> Session:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable
 
 from whygrad.source import expressions
@@ -74,6 +75,11 @@ def term(found: Term) -> str:
     """A summand of a loss as the user calls it."""
     written = expressions.operand(*found.operand) if found.operand is not None else ""
     return written or expressions.name(found.site)
+
+
+def short(site: Site) -> str:
+    """`train.py:61`."""
+    return f"{os.path.basename(site.file)}:{site.line}"
 
 
 def where(site: Site | None) -> str:

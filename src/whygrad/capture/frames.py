@@ -10,6 +10,7 @@ from dataclasses import replace
 from types import CodeType, FrameType
 
 from whygrad.about import HOME
+from whygrad.capture import standins
 from whygrad.source import positions
 from whygrad.trace import Site
 
@@ -40,6 +41,11 @@ def kind_of(file: str) -> int:
     return kind
 
 
+def kind_of_code(code: CodeType) -> int:
+    """Whose code this is; a frame that stands in for the user's is ours."""
+    return OWN if code.co_name == standins.NAME else kind_of(code.co_filename)
+
+
 def _classify(file: str) -> int:
     if file.startswith("<") and not file.startswith(("<string>", "<ipython", "<stdin>")):
         return FRAMEWORK if "torch" in file or "eval" in file else STDLIB
@@ -63,10 +69,11 @@ def locate(frame: FrameType | None) -> tuple[CodeType | None, int, Place | None]
         kind = kinds.get(code.co_filename)
         if kind is None:
             kind = kind_of(code.co_filename)
-        if kind == USER:
-            return code, frame.f_lasti, inner
-        if kind == LIBRARY and inner is None:
-            inner = (code, frame.f_lasti)
+        if kind >= LIBRARY and code.co_name != standins.NAME:
+            if kind == USER:
+                return code, frame.f_lasti, inner
+            if kind == LIBRARY and inner is None:
+                inner = (code, frame.f_lasti)
         frame = frame.f_back
     return None, 0, inner
 
@@ -103,7 +110,7 @@ def user_stack(frame: FrameType | None, most: int = 12) -> tuple[Site, ...]:
     """The user's frames, innermost first."""
     out: list[Site] = []
     while frame is not None and len(out) < most:
-        if kind_of(frame.f_code.co_filename) == USER:
+        if kind_of_code(frame.f_code) == USER:
             out.append(positions.resolve(frame.f_code, frame.f_lasti))
         frame = frame.f_back
     return tuple(out)

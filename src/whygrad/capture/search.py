@@ -1,10 +1,16 @@
-"""Everything that the user's frames can see, walked from the outermost inwards."""
+"""Walking through the user's variables to whatever they hold, without running a line of the user's.
+
+Objects are not asked anything: no attribute is looked up by name, nothing is compared, printed or iterated over by a
+method that a class of the user's could have replaced. What cannot be seen that way stays unseen.
+"""
 
 from __future__ import annotations
 
 import types
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 from types import FrameType
 from typing import Any
 
@@ -13,7 +19,12 @@ from whygrad.capture import frames
 DEEPEST = 4
 WIDEST = 24
 """Items of a container that are looked at: modules live near its start."""
+MOST_ATTRIBUTES = 200
 PLAIN = (str, bytes, int, float, complex, bool, type(None), types.ModuleType, types.FunctionType, type)
+KEYS = frozenset({str, bytes, int, float, bool, type(None)})
+"""Keys that may be written out: the `repr` of others may be the user's."""
+CLOSED = ("numpy", "gymnasium", "gym", "torch")
+"""Packages whose objects hold nothing of interest, or far too much."""
 
 
 class Search(ABC):
@@ -30,7 +41,7 @@ class Search(ABC):
         stack: list[FrameType] = []
         libraries: list[FrameType] = []
         while frame is not None:
-            kind = frames.kind_of(frame.f_code.co_filename)
+            kind = frames.kind_of_code(frame.f_code)
             if kind in (frames.USER, frames.LIBRARY):
                 (stack if kind == frames.USER else libraries).append(frame)
             frame = frame.f_back
@@ -42,22 +53,46 @@ class Search(ABC):
         for self._level, (variables, self._arguments) in enumerate(scopes):
             for name, value in variables.items():
                 if not name.startswith("__"):
-                    self._safely(name, value, seen)
+                    self._begin(name, value, seen)
 
-    def _safely(self, name: str, value: Any, seen: dict[int, int]) -> None:
-        try:
-            if isinstance(value, types.ModuleType) and _users(value):
-                for inner, item in list(vars(value).items()):
-                    if not inner.startswith("__"):
-                        self._visit(f"{name}.{inner}", item, 1, seen)
-            else:
-                self._visit(name, value, 0, seen)
-        except Exception:  # An object that does not like to be looked at keeps its secrets.
-            return
+    def _begin(self, name: str, value: Any, seen: dict[int, int]) -> None:
+        if not is_a(value, types.ModuleType):
+            self._visit(name, value, 0, seen)
+        elif _users(value):
+            for inner, item in list(attributes(value).items()):
+                if not inner.startswith("__"):
+                    self._visit(f"{name}.{inner}", item, 1, seen)
 
     @abstractmethod
     def _visit(self, path: str, value: Any, depth: int, seen: dict[int, int]) -> None:
         """Look at one value, and at what it leads to."""
+
+
+def is_a(value: Any, kind: type | tuple[type, ...]) -> bool:
+    """As `isinstance`, by the object's real type: some pretend to another, and notice being asked."""
+    return issubclass(type(value), kind)
+
+
+def has(value: Any, name: str) -> bool:
+    """Whether its class or the object itself has such an attribute, without asking for it."""
+    return name in attributes(value) or bool(defined_in(value, name))
+
+
+def defined_in(value: Any, name: str) -> str:
+    """The package of the class that an attribute comes from; empty where no class has it."""
+    for kind in type(value).__mro__:
+        if name in vars(kind):
+            return str(vars(kind).get("__module__", "")).partition(".")[0]
+    return ""
+
+
+def attributes(value: Any) -> dict[str, Any]:
+    """What the object itself holds."""
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return found if type(found) is dict else {}
 
 
 def _arguments(frame: FrameType) -> frozenset[str]:
@@ -66,21 +101,47 @@ def _arguments(frame: FrameType) -> frozenset[str]:
 
 
 def _users(module: types.ModuleType) -> bool:
-    file = getattr(module, "__file__", None)
-    return isinstance(file, str) and frames.kind_of(file) == frames.USER
+    file = attributes(module).get("__file__")
+    return type(file) is str and frames.kind_of(file) == frames.USER
+
+
+def items(value: Any, most: int, *, last: bool = False) -> list[Any] | None:
+    """So many items of a sequence or set, the first or the last ones; None for what is neither."""
+    for kind in (list, tuple, deque, set, frozenset):
+        if is_a(value, kind):
+            count = kind.__len__(value)
+            return list(islice(kind.__iter__(value), max(0, count - most) if last else 0, None if last else most))
+    return None
+
+
+def entries(value: Any, most: int, *, last: bool = False) -> list[tuple[str, Any]] | None:
+    """The same of a dictionary, with how a key is written."""
+    if not is_a(value, dict):
+        return None
+    count = dict.__len__(value)
+    found = islice(dict.items(value), max(0, count - most) if last else 0, None if last else most)
+    return [(_written(key), item) for key, item in found]
+
+
+def _written(key: Any) -> str:
+    return f"[{key!r}]" if type(key) in KEYS else "[…]"
 
 
 def members(value: Any) -> Iterator[tuple[str, Any]]:
     """What an object of the user's holds, with how to write the way there."""
-    if isinstance(value, dict):
-        for key, item in list(value.items())[:WIDEST]:
-            yield f"[{key!r}]", item
-    elif isinstance(value, (list, tuple)):
-        for index, item in enumerate(value[:WIDEST]):
-            yield f"[{index}]", item
-    else:
-        attributes = getattr(value, "__dict__", None)
-        if isinstance(attributes, dict) and not type(value).__module__.startswith(("numpy", "gymnasium", "gym.")):
-            for name, item in list(attributes.items())[:200]:
-                if not name.startswith("__"):
-                    yield f".{name}", item
+    held = entries(value, WIDEST)
+    if held is not None:
+        yield from held
+        return
+    listed = items(value, WIDEST)
+    if listed is not None:
+        yield from ((f"[{index}]", item) for index, item in enumerate(listed))
+    elif not closed(value):
+        for name, item in list(attributes(value).items())[:MOST_ATTRIBUTES]:
+            if type(name) is str and not name.startswith("__"):
+                yield f".{name}", item
+
+
+def closed(value: Any) -> bool:
+    module = vars(type(value)).get("__module__")
+    return type(module) is str and module.partition(".")[0] in CLOSED

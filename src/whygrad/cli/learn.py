@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from whygrad import private_file
 from whygrad.cli.output import Voice, drawn
+from whygrad.report.styled import styled
 
 if TYPE_CHECKING:
     from whygrad.learn.checking import Verdict
@@ -150,7 +152,7 @@ def _checked(folder: Folder, wanted: list[Exercise], file: Path | None) -> int:
         say(f"{passed} of {len(wanted)} passed")
     if file is not None:
         rows = [_row(key, given.passed, given.message, given.seconds) for key, given in results.items()]
-        file.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+        private_file.replace(file, json.dumps(rows, indent=1) + "\n")
     return 0 if passed == len(wanted) else 1
 
 
@@ -226,8 +228,8 @@ def verify(options: argparse.Namespace) -> int:
         for exercise in [possible(name) for name in options.names] or exercises():
             proof = prove(exercise, workshop, options.seed)
             proofs.append(proof)
-            say([Text(f"{'proved' if proof else 'FAILED'}  {exercise.key}", "" if proof else "bold red")])
-            say([Text(f"  {complaint}") for complaint in proof.complaints])
+            say([styled(f"{'proved' if proof else 'FAILED'}  {exercise.key}", style="" if proof else "bold red")])
+            say([styled(f"  {complaint}") for complaint in proof.complaints])
     good, attempts = sum(map(bool, proofs)), sum(p.attempts for p in proofs)
     say(f"{good} of {len(proofs)} exercises proved: {attempts} attempts in {time.monotonic() - began:.0f} s")
     if not options.names:
@@ -236,7 +238,7 @@ def verify(options: argparse.Namespace) -> int:
         rows = [
             _row(p.exercise.key, bool(p), "; ".join(p.complaints), p.seconds) | {"slowest": p.slowest} for p in proofs
         ]
-        options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+        private_file.replace(options.json, json.dumps(rows, indent=1) + "\n")
     return 0 if good == len(proofs) else 1
 
 

@@ -17,6 +17,7 @@ from whygrad.learn import checking, telling
 from whygrad.learn.checking import Verdict
 from whygrad.learn.folder import Folder
 from whygrad.learn.workshop import Workshop
+from whygrad.report.styled import styled
 
 Stamp = tuple[int, int] | None
 REFRESH = 0.2
@@ -50,7 +51,7 @@ class Lessons:
                     self._below = []
                     self._check()
         self._folder.save()
-        self._console.print(f"{telling.standing(self._folder)}. `whygrad learn` goes on from here.")
+        self._console.print(styled(f"{telling.standing(self._folder)}. `whygrad learn` goes on from here."))
         return 0
 
     @property
@@ -72,7 +73,7 @@ class Lessons:
             self._asking = False
             self._below = self._answered(key)
         elif key in self._actions():
-            self._below = [Text(row) for row in self._actions()[key]().splitlines()]
+            self._below = [styled(row) for row in self._actions()[key]().splitlines()]
         self._show()
 
     def _actions(self) -> dict[str, Callable[[], str]]:
@@ -100,10 +101,10 @@ class Lessons:
 
     def _answered(self, key: str) -> list[Text]:
         if key != "y":
-            return [Text("left as it is")]
+            return [styled("left as it is")]
         kept = self._folder.reset(self._exercise)
         self._check()
-        return [Text(told_reset(self._exercise, kept))]
+        return [styled(told_reset(self._exercise, kept))]
 
     def _next(self) -> str:
         if self._verdict is None or not self._verdict.passed:
@@ -118,9 +119,10 @@ class Lessons:
     def _show(self) -> None:
         console, exercise = self._console, self._exercise
         console.clear()
-        console.print(Text(f"whygrad learn  {telling.bar(self._folder)}", "bold"))
-        console.print(Text(f"{exercise.key}: {exercise.title}", "bold cyan"))
-        console.print(Text(f"edit {os.path.relpath(self._file)}; it is checked when you save it\n", "dim"))
+        console.print(styled(f"whygrad learn  {telling.bar(self._folder)}", style="bold"))
+        console.print(styled(f"{exercise.key}: {exercise.title}", style="bold cyan"))
+        console.print(styled(f"edit {os.path.relpath(self._file)}; it is checked when you save it", style="dim"))
+        console.print()
         if self._verdict is None:
             console.print("checking ...")
         else:
@@ -132,7 +134,8 @@ class Lessons:
             console.print()
             for line in self._below:
                 console.print(line, soft_wrap=True)
-        console.print(Text(f"\n{KEYS}", "dim"))
+        console.print()
+        console.print(styled(KEYS, style="dim"))
         sys.stdout.flush()
 
 

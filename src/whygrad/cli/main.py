@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
+from collections.abc import Sequence
+from typing import NoReturn
 
+from whygrad import visible
 from whygrad.about import __version__
-from whygrad.cli import explain, learn, plot, probe, report, rules, run, top
 
+COMMANDS = ("run", "probe", "report", "plot", "top", "explain", "rules", "learn")
 EPILOG = """\
 exit status:
-  the script's own status if it is not 0; else 1 when findings reach --fail-on; else 0; 2 for usage errors
+  the script's own status if it is not 0; else 1 when the verdict reaches --fail-on; else 0; 2 for usage errors
 """
 
 
-def parser() -> argparse.ArgumentParser:
-    whole = argparse.ArgumentParser(
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        super().error(visible.line(message))
+
+
+def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
+    whole = Parser(
         prog="whygrad",
         description="Why is my gradient missing? Runs a training script and names the line that cut it.",
         epilog=EPILOG,
@@ -23,14 +32,17 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.add_argument("--version", action="version", version=f"whygrad {__version__}")
     commands = whole.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (run, probe, report, plot, top, explain, rules, learn):
-        module.add(commands)
+    for name in names:
+        importlib.import_module(f"whygrad.cli.{name}").add(commands)
     return whole
 
 
 def main(argv: list[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
-    own, rest = (probe if arguments[:1] == ["probe"] else run).split(arguments)
-    options = parser().parse_args(own)
+    rest: list[str] = []
+    asked = [name for name in arguments[:1] if name in COMMANDS]  # Those that nobody asks for take time to load.
+    if asked and asked[0] in ("run", "probe"):
+        arguments, rest = importlib.import_module(f"whygrad.cli.{asked[0]}").split(arguments)
+    options = parser(asked or COMMANDS).parse_args(arguments)
     options.rest = rest
     return int(options.main(options))

@@ -2,44 +2,47 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
-import sys
 from collections.abc import Callable
 from typing import TextIO
 
 from rich.console import Console
 
+from whygrad import visible
+from whygrad.cli.own_stream import OwnStream, own
 from whygrad.report import json
 from whygrad.report.concise import concise
 from whygrad.report.model import Report
 from whygrad.report.text import show
 
 
-class Voice:
-    """A stream of our own, taken before the script can close or replace the one it was made from."""
+class Painted(str):
+    """Text that was drawn here: its colours are ours, and its words were made visible before they got them."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            if stream in (sys.__stderr__, sys.__stdout__):
-                encoding = getattr(stream, "encoding", None) or "utf-8"
-                self._stream = open(os.dup(stream.fileno()), "w", encoding=encoding, errors="backslashreplace")  # noqa: SIM115
+    __slots__ = ()
+
+
+class Voice:
+    """Speaks on a stream, as far as somebody reads it."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = own(stream)
         self.terminal = _is_terminal(self._stream)
 
     def say(self, text: str) -> None:
         """Write it all, or as much as somebody reads: a reader that has gone is no failure of ours."""
         encoding = getattr(self._stream, "encoding", None) or "utf-8"
+        seen = text if isinstance(text, Painted) else visible.block(text)
         try:
-            self._stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+            self._stream.write(seen.encode(encoding, "backslashreplace").decode(encoding))
             self._stream.flush()
         except (OSError, ValueError):
             self._stream = io.StringIO()
 
     def complain(self, message: str) -> int:
         """One line; the status of a usage error."""
-        self.say(f"whygrad: {message}\n")
+        self.say(visible.line(f"whygrad: {message}") + "\n")
         return 2
 
     def report(self, report: Report, form: str, color: str) -> None:
@@ -55,7 +58,7 @@ def rendered(report: Report, form: str, color: str, *, terminal: bool) -> str:
     return drawn(lambda console: show(report, console), color, terminal=terminal)
 
 
-def drawn(draw: Callable[[Console], None], color: str, *, terminal: bool) -> str:
+def drawn(draw: Callable[[Console], None], color: str, *, terminal: bool) -> Painted:
     """What is drawn on a console, as text, with colour only where it is wanted."""
     wanted = (terminal or bool(os.environ.get("FORCE_COLOR"))) and not os.environ.get("NO_COLOR")
     coloured = color == "always" or (color == "auto" and wanted)
@@ -71,10 +74,10 @@ def drawn(draw: Callable[[Console], None], color: str, *, terminal: bool) -> str
         markup=False,
     )
     draw(console)
-    return buffer.getvalue()
+    return Painted(buffer.getvalue())
 
 
-def _is_terminal(stream: TextIO) -> bool:
+def _is_terminal(stream: TextIO | OwnStream) -> bool:
     try:
         return stream.isatty() and os.environ.get("TERM") != "dumb"
     except (ValueError, AttributeError):

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from whygrad import private_file
 from whygrad.cli.output import Voice
 from whygrad.cli.report import LAST
 from whygrad.report import flow_png, json
@@ -35,10 +36,7 @@ def main(options: argparse.Namespace) -> int:
     try:
         report = json.load(options.file)
         plot = report.plot()
-        if out.suffix.lower() == ".png":
-            flow_png.save(plot, out)
-        else:
-            out.write_text(plot.svg, encoding="utf-8")
+        private_file.replace(out, flow_png.png(plot, out) if out.suffix.lower() == ".png" else plot.svg)
     except (json.ReportError, NoTelemetryError, flow_png.PngError) as error:
         return voice.complain(str(error))
     except OSError as error:

@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from whygrad import private_file
 from whygrad.cli import report as reporting
-from whygrad.cli.output import Voice, drawn
+from whygrad.cli.output import Painted, Voice, drawn
 
 if TYPE_CHECKING:
     from whygrad.probe.answer import Subject
@@ -91,7 +92,7 @@ def main(options: argparse.Namespace) -> int:
         rows = [f"{p.code}  {p.title:<18}{identity(p.name):<36}{_granted(p)}\n" for p in PROBES]
         Voice(sys.stdout).say("".join(rows))
         return 0
-    if options.json is not None and not (options.json.parent.is_dir() and not options.json.is_dir()):
+    if options.json is not None and not private_file.writable(options.json):
         return voice.complain(f"--json {options.json}: cannot be written; nothing was probed")
     try:
         chosen(options.only)
@@ -131,12 +132,12 @@ def _probed(subject: Subject, options: argparse.Namespace, voice: Voice) -> Repo
 
     def progress(number: int, count: int, probe: Probe) -> None:
         if voice.terminal and not options.quiet:
-            voice.say(f"\r\x1b[Kwhygrad: probe {number} of {count}, {probe.name}")
+            voice.say(Painted(f"\r\x1b[Kwhygrad: probe {number} of {count}, {probe.name}"))
 
     with contextlib.redirect_stdout(sys.stderr):
         report = run(subject, options.only, settings, progress)
     if voice.terminal and not options.quiet:
-        voice.say("\r\x1b[K")
+        voice.say(Painted("\r\x1b[K"))
     return report
 
 
@@ -144,7 +145,7 @@ def _tell(report: Report, options: argparse.Namespace, voice: Voice) -> None:
     text = json.dumps(report.to_dict(), indent=1) + "\n"
     if options.json is not None:
         try:
-            options.json.write_text(text, encoding="utf-8")
+            private_file.replace(options.json, text)
         except OSError as error:
             voice.complain(f"--json {options.json}: not written ({error.strerror})")
     if report and options.quiet:

@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from whygrad import private_file
 from whygrad.cli.output import Voice
 from whygrad.report import json, table
 from whygrad.report.html.page import page
 from whygrad.report.model import Report
+from whygrad.report.text import flat
 
 LAST = Path(".whygrad") / "last.json"
 
@@ -41,7 +43,7 @@ def main(options: argparse.Namespace) -> int:
     if options.html is not None:
         return _page(report, options.html)
     if options.matrix and options.format != "json":  # JSON has the matrix in it.
-        Voice(sys.stdout).say("\n".join(line.plain for line in table.whole(report)) + "\n")
+        Voice(sys.stdout).say(flat(table.whole(report)) + "\n")
         return 0
     Voice(sys.stdout).report(report, options.format, options.color)
     return 1 if report.worst() == "error" else 0
@@ -50,7 +52,7 @@ def main(options: argparse.Namespace) -> int:
 def _page(report: Report, file: Path) -> int:
     voice = Voice(sys.stderr)
     try:
-        file.write_text(page(report), encoding="utf-8")
+        private_file.replace(file, page(report))
     except OSError as error:
         return voice.complain(f"--html {file}: not written ({error.strerror})")
     voice.say(f"whygrad: report in {file}\n")

@@ -8,27 +8,37 @@ import os
 import sys
 import threading
 import webbrowser
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from whygrad import config as configuration
-from whygrad import thresholds
+from whygrad import private_file, thresholds
+from whygrad.capture.blame import our_own
 from whygrad.cli import report as reporting
+from whygrad.cli import tracebacks
+from whygrad.cli.ending import Ending
 from whygrad.cli.output import Voice
-from whygrad.cli.script import Script, ScriptError, execute
+from whygrad.cli.script import Outcome, Script, ScriptError, execute
+from whygrad.cli.shadowed import Shadowed
 from whygrad.report import json
 from whygrad.report.html.page import page
 from whygrad.report.model import Report
 from whygrad.report.places import relative
 from whygrad.report.text import plain
-from whygrad.session import asked
+from whygrad.rule import rules
+from whygrad.session import Session, annotate, asked
 from whygrad.sinks.live import LIVE
 from whygrad.sinks.page import LivePage
 from whygrad.sinks.sink import SinkError
+from whygrad.trace.deadline import Deadline
+from whygrad.trace.gap import Gap
 
-WITH_VALUE = "--json --html --updates --trace --fail-on --format --color --tensorboard --log --budget".split()
-OVERRIDING = ("updates", "trace", "fail_on", "tensorboard", "wandb", "log", "budget")
+WITH_VALUE = (
+    "--json --html --updates --trace --fail-on --deadline --format --color --tensorboard --log --budget".split()
+)
+OVERRIDING = ("updates", "trace", "fail_on", "deadline", "tensorboard", "wandb", "log", "budget")
 USAGE = """whygrad run [options] script.py [args...]
        whygrad run [options] -m module [args...]
        whygrad run [options] -c code [args...]"""
@@ -67,6 +77,16 @@ def _percentage(text: str) -> float:
     return value
 
 
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not value > 0:
+        raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, not {text!r}")
+    return value
+
+
 def add(commands: Any) -> None:
     command = commands.add_parser(
         "run",
@@ -83,7 +103,12 @@ def add(commands: Any) -> None:
         help="auto: trace the first updates, then rarely (default); always: every one, slow; off: only watch steps",
     )
     command.add_argument(
-        "--fail-on", choices=configuration.FAIL_ON, help="lowest severity that makes the exit status 1 (default: error)"
+        "--fail-on",
+        choices=configuration.FAIL_ON,
+        help="what makes the exit status 1: an error (default); also a warning; also a run that is incomplete",
+    )
+    command.add_argument(
+        "--deadline", metavar="SECONDS", type=_seconds, help="time for the report after the script (default: 20)"
     )
     telemetry = command.add_argument_group("telemetry: sampled gradients, raw and clipped")
     telemetry.add_argument("--tensorboard", metavar="DIR", help="write scalars and histograms for TensorBoard")
@@ -108,38 +133,115 @@ def add(commands: Any) -> None:
 def main(options: argparse.Namespace) -> int:
     voice = Voice(sys.stderr)
     if not options.rest:
-        return voice.complain(f"no script given\nusage: {USAGE}")
-    base = os.getcwd()
-    last = Path(base) / reporting.LAST
-    wanted = {"--json": options.json, "--html": options.html}
-    targets = {option: Path(base) / file for option, file in wanted.items() if file is not None}
+        voice.say(f"whygrad: no script given\nusage: {USAGE}\n")
+        return 2
     try:
-        script = Script.parse(options.rest)
-        config = _config(options, script)
-        for option, target in targets.items():
-            if not _writable(target):
-                return voice.complain(f"{option} {wanted[option]}: cannot be written; the script was not started")
-        live = Path(base) / LIVE
-        served = _served(options, script, config)
-        destinations = dataclasses.replace(asked(config), live=live, script=script.shown, page=served)
-        destinations.check()
-        if served is not None:
-            _announce(served, voice, show=options.open)
-        outcome = execute(script, config, destinations, full_traceback=options.full_traceback)
+        watch = Watch.prepare(options, voice)
     except (ScriptError, SinkError, configuration.ConfigError) as error:
         return voice.complain(str(error))
-    report = outcome.report
-    if report is None:
-        return outcome.status
-    report.script, report.script_exit_code = script.shown, outcome.status
-    report.arguments = list(script.arguments)
-    relative(report, base)
-    if served is not None:
-        served.finish(report)
-    _keep(report, last, targets, voice)
-    if report.loud or not options.quiet:
-        voice.report(report, options.format, options.color)
-    return _status(outcome.status, report, config.fail_on)
+    try:
+        watch.run()
+    except (ScriptError, SinkError) as error:
+        return voice.complain(str(error))
+    except KeyboardInterrupt:
+        watch.ending.interrupted = True
+    watch.ending.insist(watch.ending.begin)
+    return watch.ending.leave(watch.ending.insist(watch.report), watch.outcome.escaped)
+
+
+@dataclass
+class Watch:
+    """One script, run and reported on."""
+
+    options: argparse.Namespace
+    voice: Voice
+    script: Script
+    config: configuration.Config
+    session: Session
+    ending: Ending
+    targets: dict[str, Path]
+    base: str = field(default_factory=os.getcwd)
+    outcome: Outcome = field(default_factory=Outcome)
+    shadowed: Shadowed = field(default_factory=Shadowed)
+    _kept: bool = False
+    _told: bool = False
+
+    @classmethod
+    def prepare(cls, options: argparse.Namespace, voice: Voice) -> Watch:
+        """Everything that can be wrong is said before the script starts."""
+        script = Script.parse(options.rest)
+        config = _config(options, script, voice)
+        wanted = {"--json": options.json, "--html": options.html}
+        targets = {option: Path.cwd() / file for option, file in wanted.items() if file is not None}
+        for option, target in targets.items():
+            if not private_file.writable(target):
+                raise ScriptError(f"{option} {wanted[option]}: cannot be written; the script was not started")
+        served = _served(options, script, config)
+        destinations = dataclasses.replace(asked(config), live=Path.cwd() / LIVE, script=script.shown, page=served)
+        destinations.check()
+        rules()  # Whatever we need is loaded before the script's own modules can stand in the way.
+        if served is not None:
+            _announce(served, voice, show=options.open)
+        deadline = Deadline(config.deadline)
+        return cls(options, voice, script, config, Session(config, destinations, deadline), Ending(deadline), targets)
+
+    def run(self) -> None:
+        execute(self.script, self.session, self.outcome, self.shadowed, full_traceback=self.options.full_traceback)
+
+    def report(self) -> int:
+        """The exit status, after everything was said and stored. May be begun again after an interruption."""
+        if self.outcome.forked:
+            self._show()
+            return self.outcome.status
+        with self.shadowed.put_back():
+            report = self._described(self.session.stop(self.outcome.escaped))
+            self._show()
+            if not self._kept:
+                self._keep(report)
+                self._kept = True
+            if not self._told and (not report or not self.options.quiet):
+                self._told = True
+                self.voice.report(report, self.options.format, self.options.color)
+        return _status(self.outcome.status, report, self.config.fail_on)
+
+    def _described(self, report: Report) -> Report:
+        """The script as it was asked for; files as the person who asked would name them."""
+        report.script, report.script_exit_code = self.script.shown, self.outcome.status
+        report.arguments = list(self.script.arguments)
+        if isinstance(self.outcome.escaped, SyntaxError) and not self.outcome.compiled:
+            report.gaps = [Gap("the script has a syntax error and did not run", "mend it")]
+        relative(report, self.base)
+        return report
+
+    def _show(self) -> None:
+        """The exception that ended the script, with what the report knows about it."""
+        escaped = self.outcome.escaped
+        if escaped is None or self.outcome.shown:
+            return
+        self.outcome.shown = True
+        if not self.outcome.forked:
+            annotate(escaped, self.session.report)
+        tracebacks.show(escaped, full=self.options.full_traceback)
+
+    def _keep(self, report: Report) -> None:
+        """Store the run; where that fails, say so and go on."""
+        served = self.session.destinations.page
+        if served is not None:
+            served.finish(report)
+        written = {"--json": json.dumps(report), "--html": _page(report, self.voice)}
+        for option, target in self.targets.items():
+            try:
+                private_file.replace(target, written[option])
+            except OSError as error:
+                self.voice.complain(f"{option} {target}: not written ({error.strerror})")
+        last = Path(self.base) / reporting.LAST
+        try:
+            private_file.folder(last.parent)
+            private_file.replace(last.parent / ".gitignore", "*\n")
+            private_file.replace(last, written["--json"])
+            private_file.replace(last.with_suffix(".html"), written["--html"])
+        except OSError as error:
+            self.voice.complain(f"{reporting.LAST} was not written ({error.strerror}); the report is only shown here")
 
 
 def _served(options: argparse.Namespace, script: Script, config: configuration.Config) -> LivePage | None:
@@ -157,35 +259,14 @@ def _announce(served: LivePage, voice: Voice, *, show: bool) -> None:
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
-def _config(options: argparse.Namespace, script: Script) -> configuration.Config:
+def _config(options: argparse.Namespace, script: Script, voice: Voice) -> configuration.Config:
     config = configuration.load(script.folder)
     thresholds.check(config.thresholds, config.file)
     given = {key: getattr(options, key) for key in OVERRIDING}
+    for key, reason in config.refused.items():
+        if given[key] is None:
+            voice.complain(reason)
     return dataclasses.replace(config, **{key: value for key, value in given.items() if value is not None})
-
-
-def _writable(file: Path) -> bool:
-    folder = file.parent
-    return not file.is_dir() and folder.is_dir() and os.access(file if file.exists() else folder, os.W_OK)
-
-
-def _keep(report: Report, last: Path, targets: dict[str, Path], voice: Voice) -> None:
-    """Store the run; where that fails, say so and go on."""
-    written = {"--json": json.dumps(report), "--html": _page(report, voice)}
-    for option, target in targets.items():
-        try:
-            target.write_text(written[option], encoding="utf-8")
-        except OSError as error:
-            voice.complain(f"{option} {target}: not written ({error.strerror})")
-    try:
-        last.parent.mkdir(exist_ok=True)
-        ignore = last.parent / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text("*\n", encoding="utf-8")
-        last.write_text(written["--json"], encoding="utf-8")
-        last.with_suffix(".html").write_text(written["--html"], encoding="utf-8")
-    except OSError as error:
-        voice.complain(f"{reporting.LAST} was not written ({error.strerror}); the report is only shown here")
 
 
 def _page(report: Report, voice: Voice) -> str:
@@ -193,6 +274,8 @@ def _page(report: Report, voice: Voice) -> str:
     try:
         return page(report)
     except Exception as error:
+        if not our_own(error):
+            raise
         voice.complain(f"the page could not be made ({type(error).__name__}: {error}); the report itself is whole")
         return f"<!doctype html><title>whygrad</title><pre>{escape(plain(report))}</pre>\n"
 
@@ -200,6 +283,6 @@ def _page(report: Report, voice: Voice) -> str:
 def _status(script: int, report: Report, fail_on: str) -> int:
     if script:
         return script
-    worst = report.worst()
-    reached = worst == "error" or (worst == "warning" and fail_on == "warning")
-    return 1 if reached and fail_on != "never" else 0
+    reached = [level for level in (report.verdict, report.worst()) if level in configuration.FAIL_ON]
+    strictness = configuration.FAIL_ON.index(fail_on)
+    return 1 if any(configuration.FAIL_ON.index(level) >= strictness for level in reached) else 0

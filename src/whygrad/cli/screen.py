@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from whygrad.report.numbers import number, percent
+from whygrad.report.styled import styled
 from whygrad.sinks.watching import Row, Watched
 
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -28,8 +29,8 @@ def screen(shown: Watched, height: int) -> Group:
     table.add_column("raw norm over time", no_wrap=True, width=SPARK)
     for row in rows[: max(height - AROUND, 1)]:
         numbers = [number(row.raw), number(row.clipped), percent(row.clip_rate), number(row.ratio)]
-        table.add_row(Text(row.layer), *numbers, sparkline(row.series[-SPARK:]))
-    return Group(_heading(shown), table, Text("q quits; the run goes on", style="dim"))
+        table.add_row(styled(row.layer), *numbers, sparkline(row.series[-SPARK:]))
+    return Group(_heading(shown), table, styled("q quits; the run goes on", style="dim"))
 
 
 def _heading(shown: Watched) -> Text:
@@ -37,7 +38,7 @@ def _heading(shown: Watched) -> Text:
     clock = f"{int(shown.seconds) // 3600}:{int(shown.seconds) // 60 % 60:02}:{int(shown.seconds) % 60:02}"
     losses = [f"{name} {number(value)}" for name, value in list(shown.losses.items())[:3]]
     parts = [f"update {shown.update}", pace, clock, *losses]
-    return Text.assemble((shown.script, "bold"), "   ", "   ".join(part for part in parts if part))
+    return styled((shown.script, "bold"), "   ", "   ".join(part for part in parts if part))
 
 
 def modules(rows: list[Row]) -> list[Row]:

@@ -18,12 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whygrad.capture.arrival import when_imported
-from whygrad.cli import tracebacks, warned
-from whygrad.config import Config
-from whygrad.report.model import Report
-from whygrad.session import FRAMEWORKS, Session, annotate
-from whygrad.sinks.opening import Destinations
+from whygrad.cli import tracebacks
+from whygrad.cli.ending import exit_status
+from whygrad.cli.shadowed import Shadowed
+from whygrad.session import FRAMEWORKS, Session
 from whygrad.source import files
+
+Code = types.CodeType
 
 
 class ScriptError(Exception):
@@ -32,7 +33,7 @@ class ScriptError(Exception):
 
 @dataclass(frozen=True)
 class Script:
-    """What to run: a file, a module or a piece of code, with its arguments."""
+    """What to run: a file, a module, a piece of code or standard input, with its arguments."""
 
     kind: str
     target: str
@@ -44,6 +45,8 @@ class Script:
             if len(rest) < 2:
                 raise ScriptError(f"argument expected for {rest[0]}")
             return cls("module" if rest[0] == "-m" else "code", rest[1], tuple(rest[2:]))
+        if rest[0] == "-":
+            return cls("input", "-", tuple(rest[1:]))
         path = Path(rest[0])
         if path.is_dir() and not (path / "__main__.py").is_file():
             raise ScriptError(f"{rest[0]} is a folder without a __main__.py; name the script to run")
@@ -66,59 +69,50 @@ class Script:
 
 @dataclass
 class Outcome:
-    status: int
-    report: Report | None
-    """Nothing in a process that the script forked: the report belongs to the one that was started."""
+    """How the script ended."""
+
+    status: int = 0
+    escaped: BaseException | None = None
+    shown: bool = False
+    """Its traceback has been printed."""
+    compiled: bool = False
+    """Python could read it."""
+    forked: bool = False
+    """This is a process that the script forked: the report belongs to the one that was started."""
 
 
 def execute(
-    script: Script, config: Config, destinations: Destinations | None = None, *, full_traceback: bool = False
-) -> Outcome:
-    """Run the script to its end, however it ends, and report what was seen."""
+    script: Script, session: Session, outcome: Outcome, shadowed: Shadowed, *, full_traceback: bool = False
+) -> None:
+    """Run the script to its end, however it ends, and note how."""
     if all(importlib.util.find_spec(framework) is None for framework in FRAMEWORKS):
         raise ScriptError("neither torch nor tensorflow is installed in this environment: there is nothing to watch")
-    warned.relocate()
-    session, parent = Session(config, destinations), os.getpid()
-    arrivals = [when_imported(name, functools.partial(session.join, name)) for name in FRAMEWORKS]
+    parent = os.getpid()
+    arrivals = [when_imported(name, functools.partial(_join, session, name, shadowed)) for name in FRAMEWORKS]
     for arrival in arrivals:
         os.register_at_fork(after_in_child=arrival.withdraw)
-    status, compiled = 0, False
-    escaped: BaseException | None = None
     try:
         run = _RUNNERS[script.kind](script)
-        compiled = True
+        outcome.compiled = True
+        shadowed.step_aside(sys.path[0])
         run()
     except SystemExit as error:
-        status = _exit_status(error)
-    except KeyboardInterrupt as error:
-        escaped, status = error, 130
+        outcome.status = exit_status(error)
+    except ScriptError:
+        raise
     except BaseException as error:
-        escaped, status = error, 1
+        outcome.escaped, outcome.status = error, 1
     for arrival in arrivals:
         arrival.withdraw()
-    if not isinstance(escaped, KeyboardInterrupt):
-        _join_threads()
+    outcome.forked = os.getpid() != parent
+    if not isinstance(outcome.escaped, KeyboardInterrupt):
+        _join_threads(outcome, full_traceback)
     _flush()
-    if os.getpid() != parent:
-        if escaped is not None:
-            tracebacks.show(escaped, full=full_traceback)
-        return Outcome(status, None)
-    report = session.stop(escaped)
-    if escaped is not None:
-        annotate(escaped, report)
-        tracebacks.show(escaped, full=full_traceback)
-        report.verdict = _ended_by(escaped, compiled) or report.verdict
-    return Outcome(status, report)
 
 
-def _ended_by(escaped: BaseException, compiled: bool) -> str:
-    """What to say, when nothing is wrong with gradients, about the exception that ended the script."""
-    if not compiled and isinstance(escaped, SyntaxError):
-        return "the script has a syntax error and did not run."
-    if isinstance(escaped, KeyboardInterrupt):
-        return ""
-    name = type(escaped).__name__
-    return f"the script ended with {name}, which is not about gradients; up to there nothing was wrong."
+def _join(session: Session, framework: str, shadowed: Shadowed) -> None:
+    with shadowed.put_back():
+        session.join(framework)
 
 
 def _file(script: Script) -> Callable[[], object]:
@@ -128,15 +122,30 @@ def _file(script: Script) -> Callable[[], object]:
         sys.path[0] = path
         return lambda: runpy.run_path(path, run_name="__main__")
     absolute = os.path.join(os.getcwd(), path)
-    with io.open_code(absolute) as handle:
-        source = handle.read()
-    code = compile(source, absolute, "exec", dont_inherit=True)
+    code, loader = _compiled(absolute) if path.endswith(".pyc") else _read(absolute)
     sys.path[0] = os.path.dirname(os.path.realpath(path))
     main = _main_module()
     main.__file__ = absolute
     main.__dict__["__cached__"] = None
-    main.__loader__ = importlib.machinery.SourceFileLoader("__main__", absolute)
+    main.__loader__ = loader
     return lambda: exec(code, main.__dict__)
+
+
+def _read(file: str) -> tuple[Code, importlib.machinery.SourceFileLoader]:
+    with io.open_code(file) as handle:
+        source = handle.read()
+    code = compile(source, file, "exec", dont_inherit=True)
+    return code, importlib.machinery.SourceFileLoader("__main__", file)
+
+
+def _compiled(file: str) -> tuple[Code, importlib.machinery.SourcelessFileLoader]:
+    loader = importlib.machinery.SourcelessFileLoader("__main__", file)
+    try:
+        code = loader.get_code("__main__")
+    except (ImportError, EOFError, ValueError) as error:
+        raise ScriptError(f"can't run {file}: {error}") from error
+    assert code is not None
+    return code, loader
 
 
 def _module(script: Script) -> Callable[[], object]:
@@ -150,14 +159,23 @@ def _module(script: Script) -> Callable[[], object]:
 
 def _code(script: Script) -> Callable[[], object]:
     sys.argv = ["-c", *script.arguments]
+    return _written(script.target, "<string>")
+
+
+def _input(script: Script) -> Callable[[], object]:
+    sys.argv = ["-", *script.arguments]
+    return _written(sys.stdin.read() if sys.stdin is not None else "", "<stdin>")
+
+
+def _written(source: str, name: str) -> Callable[[], object]:
     sys.path[0] = ""
-    files.remember("<string>", script.target)
-    code = compile(script.target, "<string>", "exec", dont_inherit=True)
+    files.remember(name, source)
+    code = compile(source, name, "exec", dont_inherit=True)
     main = _main_module()
     return lambda: exec(code, main.__dict__)
 
 
-_RUNNERS = {"file": _file, "module": _module, "code": _code}
+_RUNNERS = {"file": _file, "module": _module, "code": _code, "input": _input}
 
 
 def _main_module() -> types.ModuleType:
@@ -168,23 +186,14 @@ def _main_module() -> types.ModuleType:
     return main
 
 
-def _join_threads() -> None:
+def _join_threads(outcome: Outcome, full_traceback: bool) -> None:
     """Python waits for ordinary threads before it ends; training may go on in one."""
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
-            thread.join()
-
-
-def _exit_status(error: SystemExit) -> int:
-    if error.code is None:
-        return 0
-    if isinstance(error.code, int):
-        return error.code & 0xFF
-    try:
-        print(error.code, file=sys.stderr)
-    except Exception:  # The script closed its own stderr: then nobody would have read it.
-        return 1
-    return 1
+    others = [t for t in threading.enumerate() if t is not threading.current_thread() and not t.daemon]
+    if others and outcome.escaped is not None:
+        tracebacks.show(outcome.escaped, full=full_traceback)  # Before whatever the threads have to say.
+        outcome.shown = True
+    for thread in others:
+        thread.join()
 
 
 def _flush() -> None:

@@ -15,7 +15,7 @@ from whygrad.cli.keys import Keys
 from whygrad.cli.output import Voice
 from whygrad.cli.screen import screen
 from whygrad.sinks.live import LIVE
-from whygrad.sinks.watching import Watched, alive, read
+from whygrad.sinks.watching import Watched, WatchedError, alive, read
 
 REFRESH = 0.25
 PATIENCE = 3.0
@@ -37,11 +37,14 @@ def add(commands: Any) -> None:
 
 def main(options: argparse.Namespace) -> int:
     voice, file = Voice(sys.stderr), options.folder / LIVE
-    first = _first(file)
-    if first is None:
-        return voice.complain(f"no running training found in {options.folder}: start one with `whygrad run script.py`")
     try:
+        first = _first(file)
+        if first is None:
+            nothing = f"no running training found in {options.folder}: start one with `whygrad run script.py`"
+            return voice.complain(nothing)
         voice.say(_watch(file, first))
+    except WatchedError as error:
+        return voice.complain(str(error))
     except KeyboardInterrupt:
         return 0
     return 0

@@ -11,6 +11,7 @@ from rich.text import Text
 from whygrad.learn.checking import Verdict
 from whygrad.learn.course import Exercise, exercises, left_out
 from whygrad.learn.folder import Folder
+from whygrad.report.styled import styled
 
 PRINTED = 8
 """Lines of the learner's own output that are shown."""
@@ -19,13 +20,13 @@ PRINTED = 8
 def verdict(exercise: Exercise, given: Verdict, file: Path, width: int = 100) -> list[Text]:
     """One line for a pass; for a failure the sentence, the file and what the code printed."""
     if given.passed:
-        return [Text(f"passed  {exercise.key}  {exercise.title}", "bold green")]
-    out = [Text(f"not yet {exercise.key}  {exercise.title}", "bold red")]
-    out += [Text(f"  {row}") for row in textwrap.wrap(given.message, width - 2, break_on_hyphens=False)]
-    out += [Text(f"  {os.path.relpath(file)}", "dim")]
+        return [styled(f"passed  {exercise.key}  {exercise.title}", style="bold green")]
+    out = [styled(f"not yet {exercise.key}  {exercise.title}", style="bold red")]
+    out += [styled(f"  {row}") for row in textwrap.wrap(given.message, width - 2, break_on_hyphens=False)]
+    out += [styled(f"  {os.path.relpath(file)}", style="dim")]
     if given.output.strip():
         rows = given.output.strip().splitlines()
-        out += [Text("  it printed:", "dim"), *(Text(f"    {row}") for row in rows[-PRINTED:])]
+        out += [styled("  it printed:", style="dim"), *(styled(f"    {row}") for row in rows[-PRINTED:])]
     return out
 
 
@@ -36,11 +37,11 @@ def catalogue(folder: Folder) -> list[Text]:
     for exercise in exercises():
         if exercise.track != track:
             track = exercise.track
-            out.append(Text(track, "bold"))
+            out.append(styled(track, style="bold"))
         done = exercise.key in folder.progress.passed
         mark = "x" if done else ">" if exercise == here else " "
-        out.append(Text(f"  [{mark}] {exercise.name:<24}{exercise.title}", "green" if done else ""))
-    return out + [Text(row, "dim") for row in optional()]
+        out.append(styled(f"  [{mark}] {exercise.name:<24}{exercise.title}", style="green" if done else ""))
+    return out + [styled(row, style="dim") for row in optional()]
 
 
 def optional() -> list[str]:

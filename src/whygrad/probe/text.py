@@ -5,7 +5,9 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
+from whygrad import visible
 from whygrad.probe.report import Report, Verdict
+from whygrad.report.styled import styled
 from whygrad.report.text import WIDTH, explained, flat, put
 from whygrad.verdicts.judged import Judged
 from whygrad.wording import plural
@@ -24,25 +26,26 @@ def show(report: Report, console: Console) -> None:
 def concise(report: Report) -> str:
     """One line per failure, and one when there is none."""
     rows = [f"{_place(v)}error[{v.code}] {v.finding.message}" for v in report.of("fail") if v.finding is not None]
-    return "\n".join(rows or [_verdict(report)])
+    return "\n".join(visible.line(row) for row in rows or [_verdict(report)])
 
 
 def lines(report: Report, width: int) -> list[Text]:
     steps = f"{report.steps} steps each, seed {report.seed}"
-    out = [Text(f"{report.agent}: {report.actions} actions, {report.observations} observations, {steps}", "bold")]
-    out += [Text(f"{'':<53}observed (expected)", "dim"), *(_row(verdict) for verdict in report.verdicts)]
+    head = f"{report.agent}: {report.actions} actions, {report.observations} observations, {steps}"
+    out = [styled(head, style="bold")]
+    out += [styled(f"{'':<53}observed (expected)", style="dim"), *(_row(verdict) for verdict in report.verdicts)]
     for verdict in report.of("fail"):
         if verdict.finding is not None:
-            out += [Text(), *explained(verdict.finding, report.source, width)]
-    return [*out, Text(), Text(_verdict(report), "bold green" if report else "bold")]
+            out += [styled(), *explained(verdict.finding, report.source, width)]
+    return [*out, styled(), styled(_verdict(report), style="bold green" if report else "bold")]
 
 
 def _row(verdict: Verdict) -> Text:
     head = f"{verdict.code} {verdict.probe.title:<18}{verdict.probe.name:<25}"
     if verdict.status == "skip":
-        return Text.assemble((" skip ", COLOURS["skip"]), head, f"skipped: {verdict.reason}")
+        return styled((" skip ", COLOURS["skip"]), head, f"skipped: {verdict.reason}")
     numbers = _numbers(verdict.judged) if verdict.judged is not None else "stopped by an exception"
-    return Text.assemble((f" {verdict.status} ", COLOURS[verdict.status]), head, f"{numbers}  {verdict.seconds:.1f} s")
+    return styled((f" {verdict.status} ", COLOURS[verdict.status]), head, f"{numbers}  {verdict.seconds:.1f} s")
 
 
 def _numbers(judged: Judged) -> str:

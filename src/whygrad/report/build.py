@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 
-from whygrad import wording
+from whygrad import verdict, wording
 from whygrad.finding import Finding
 from whygrad.report.chaining import chains
 from whygrad.report.listing import listings
@@ -34,6 +34,7 @@ def build(trace: Trace, findings: list[Finding]) -> Report:
         trace.updates,
         trace.backward_calls,
         limits=list(trace.limits),
+        gaps=verdict.gaps(trace, findings),
     )
     report.source = _source(findings)
     report.traced_updates = trace.traced_updates

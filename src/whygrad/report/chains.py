@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from whygrad.fields import Decode, Fields, items, one_of, text, whole
 from whygrad.trace import Site
 
 ROLES = ("", "parameter", "loss", "cut", "meant", "leak", "folded")
@@ -71,14 +72,38 @@ def to_json(chains: Iterable[Chain], span: Any) -> dict[str, Any]:
     return {"stops": stops, "chains": rows}
 
 
-def from_json(data: dict[str, Any], site: Any) -> list[Chain]:
-    stops = [
-        Stop(s["name"], s["text"], site(s["span"]), tuple(s["shape"]), s["role"], s["why"], s["code"])
-        for s in data["stops"]
-    ]
-    if any(stop.role not in ROLES for stop in stops):
-        raise ValueError("a path has an operation of unknown role")
-    return [
-        Chain(c["row"], c["module"], c["parameter"], [stops[i] for i in c["stops"]], c["gets_to"], c["code"])
-        for c in data["chains"]
-    ]
+shape = items(whole(-1), most=64)
+"""As many dimensions as torch allows; -1 where TensorFlow does not know one."""
+
+
+def from_json(value: object, site: Decode[Site | None], rows: int) -> list[Chain]:
+    """Chains that belong to one of so many rows."""
+    read = Fields(value)
+    stops = read("stops", items(lambda stop: _stop(stop, site)))
+    return read("chains", items(lambda chain: _chain(chain, stops, rows)))
+
+
+def _stop(value: object, site: Decode[Site | None]) -> Stop:
+    read = Fields(value)
+    return Stop(
+        read("name", text),
+        read("text", text),
+        read("span", site),
+        tuple(read("shape", shape)),
+        read("role", one_of(*ROLES)),
+        read("why", text),
+        read("code", text),
+    )
+
+
+def _chain(value: object, stops: list[Stop], rows: int) -> Chain:
+    read = Fields(value)
+    found = [stops[number] for number in read("stops", items(whole(0, len(stops) - 1)))]
+    return Chain(
+        read("row", whole(0, rows - 1)),
+        read("module", text),
+        read("parameter", text),
+        found,
+        read("gets_to", whole(0, len(found))),
+        read("code", text),
+    )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from whygrad import visible
 from whygrad.report.model import Report
+from whygrad.report.words import lacking
+from whygrad.verdict import HEALTHY
 
 
 def concise(report: Report) -> str:
@@ -12,6 +15,7 @@ def concise(report: Report) -> str:
             site = finding.site
             place = f"{site.file}:{site.line}:{site.col + 1}: " if site is not None else ""
             rows.append(f"{place}{finding.severity}[{finding.code}] {finding.message}")
-    if not report.loud:
-        rows.append(f"whygrad: {report.verdict or 'healthy'}")
-    return "\n".join(rows)
+    rows += [f"whygrad: {lacking(gap)}" for gap in report.gaps]
+    if report.verdict == HEALTHY:
+        rows.append(f"whygrad: {HEALTHY}")
+    return "\n".join(visible.line(row) for row in rows)

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from html import escape
 
+from whygrad import visible
 from whygrad.telemetry.summary import Course, Summary
 
 WIDTH, LEFT, RIGHT, TOP = 860, 70, 24, 64
@@ -15,6 +16,8 @@ RAW, CLIPPED, FAINT, TEXT = "#2a6fb0", "#d9822b", "#d8dde3", "#333"
 _FONT = "font-family:system-ui,sans-serif"
 LEAST = 1e-12
 """Where a logarithmic axis ends; what is smaller is drawn at its foot."""
+MOST = 1e300
+"""Where it ends above, short of the largest number there is."""
 
 
 class NoTelemetryError(ValueError):
@@ -53,9 +56,9 @@ def _bar(rows: list[tuple[int, Course]]) -> Bar | None:
     if not seen:
         return None
     total = max(sum(size for size, _ in seen), 1)
-    square = sum(course.mean**2 * size for size, course in seen) / total
+    mean = math.hypot(*(course.mean * math.sqrt(size / total) for size, course in seen))
     zeros = sum(course.zeros * size for size, course in seen) / total
-    return Bar(math.sqrt(square), max(course.largest for _, course in seen), zeros)
+    return Bar(min(mean, MOST), min(max(course.largest for _, course in seen), MOST), zeros)
 
 
 class FlowPlot:
@@ -79,9 +82,9 @@ class FlowPlot:
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
             f'viewBox="0 0 {WIDTH} {height}" role="img" style="{_FONT}">',
-            f"<title>{escape(self.title)}</title>",
+            f"<title>{escape(visible.line(self.title))}</title>",
             f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
-            _text(LEFT, 24, _short(self.title, 60), size=16),
+            _text(LEFT, 24, short(self.title, 60), size=16),
             _text(LEFT, 42, self.subtitle, size=12, colour="#666"),
             *_legend(),
             *self._magnitudes(),
@@ -152,11 +155,11 @@ class FlowPlot:
         for index, layer in enumerate(self.layers):
             if index % every == 0:
                 x = LEFT + (index + 0.5) * self._slot
-                out.append(_text(x, top, _short(layer.name, 26), anchor="end", turn=-50))
+                out.append(_text(x, top, short(layer.name, 26), anchor="end", turn=-50))
         return out
 
 
-def _short(words: str, most: int) -> str:
+def short(words: str, most: int) -> str:
     """The end of a name says more than its beginning."""
     return words if len(words) <= most else "…" + words[1 - most :]
 
@@ -173,7 +176,7 @@ def _text(
 ) -> str:
     turned = f' transform="rotate({turn} {x:.1f} {y:.1f})"' if turn else ""
     style = f'font-size="{size}" fill="{colour}" text-anchor="{anchor}"'
-    return f'<text x="{x:.1f}" y="{y:.1f}" {style}{turned}>{escape(words)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" {style}{turned}>{escape(visible.line(words))}</text>'
 
 
 def _box(x: float, y: float, width: float, height: float, colour: str) -> str:

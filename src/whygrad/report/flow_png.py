@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
-from whygrad.report.flow import CLIPPED, LEAST, RAW, FlowPlot
+from whygrad import visible
+from whygrad.report.flow import CLIPPED, LEAST, RAW, FlowPlot, short
 
 
 class PngError(Exception):
     """No PNG can be made; the message names the way out."""
 
 
-def save(plot: FlowPlot, file: Path) -> None:
+def png(plot: FlowPlot, file: Path) -> bytes:
+    """The picture, for a file of that name."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -33,9 +36,15 @@ def save(plot: FlowPlot, file: Path) -> None:
     low, high = plot.decades()
     above.set(yscale="log", ylim=(10.0**low, 10.0**high), ylabel="root mean square, largest (–)")
     above.legend()
-    # A dollar sign in a name would start mathematics.
-    above.set_title(f"{plot.title}\n{plot.subtitle}".replace("$", r"\$"))
+    above.set_title(f"{_shown(plot.title)}\n{plot.subtitle}")
     below.set(ylim=(0, 1), ylabel="share of zeros")
-    names = [layer.name.replace("$", r"\$") for layer in plot.layers]
+    names = [_shown(layer.name) for layer in plot.layers]
     below.set_xticks(range(len(plot.layers)), names, rotation=50, ha="right")
-    figure.savefig(file, dpi=120, format="png")
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=120, format="png")
+    return picture.getvalue()
+
+
+def _shown(name: str) -> str:
+    """A dollar sign would start mathematics, and a long name leaves no room for the picture."""
+    return short(visible.line(name), 60).replace("$", r"\$")

@@ -7,15 +7,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-from whygrad.finding import SEVERITIES, Finding, Label
-from whygrad.report import chains
-from whygrad.report.concise import concise
+from whygrad import document
+from whygrad.fields import FieldError, Fields, whole
+from whygrad.finding import Finding
+from whygrad.report import chains, stored
 from whygrad.report.listing import Listing
-from whygrad.report.model import VERSION, LossRow, MatrixCell, MatrixRow, ParameterRow, Report
-from whygrad.report.rounds import KINDS, Event, Round
-from whygrad.report.text import plain
-from whygrad.telemetry.summary import Summary
+from whygrad.report.model import VERSION, Report
+from whygrad.report.rounds import Event
 from whygrad.trace import Site
+
+MOST_BYTES = 64_000_000
+"""Of a stored report: ten times what a network of a thousand layers leaves."""
 
 
 class ReportError(Exception):
@@ -32,6 +34,7 @@ def to_dict(report: Report) -> dict[str, Any]:
         "updates": report.updates,
         "backward_calls": report.backward_calls,
         "verdict": report.verdict,
+        "missing": [dataclasses.asdict(gap) for gap in report.gaps],
         "findings": [finding_to_dict(f) for f in report.findings],
         "parameters": [
             {
@@ -138,10 +141,6 @@ def span(site: Site | None) -> dict[str, Any] | None:
     }
 
 
-def _site(data: Any) -> Site | None:
-    return Site(**data) if data is not None else None
-
-
 def dumps(report: Report) -> str:
     return json.dumps(to_dict(report), separators=(",", ":"), default=str) + "\n"
 
@@ -149,105 +148,18 @@ def dumps(report: Report) -> str:
 def load(file: Path) -> Report:
     """Read a stored report; one that cannot be understood is refused in a sentence."""
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        data = document.read(file, MOST_BYTES)
     except FileNotFoundError as error:
         raise ReportError(f"no report at {file}: run `whygrad run script.py` first") from error
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except document.DocumentError as error:
         raise ReportError(f"{file} is not a readable report ({error})") from error
     if not isinstance(data, dict) or "version" not in data:
         raise ReportError(f"{file} is not a whygrad report")
-    if not isinstance(data["version"], int) or data["version"] > VERSION:
-        raise ReportError(
-            f"{file} was written by a newer whygrad (format {data['version']}; this one reads {VERSION}): upgrade"
-        )
     try:
-        report = _report(data)
-        plain(report), concise(report)  # What was meddled with shows when it is used.
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ReportError(f"{file} is damaged ({type(error).__name__}: {error})") from error
-    return report
-
-
-def _report(data: dict[str, Any]) -> Report:
-    return Report(
-        [_read_finding(f) for f in data["findings"]],
-        [ParameterRow(**p) for p in data["parameters"]],
-        [
-            LossRow(
-                row["name"],
-                _site(row["span"]),
-                row["text"],
-                row["trains"],
-                row["not_reached"],
-                row["consumed_by"],
-                row["terms"],
+        if Fields(data)("version", whole(1)) > VERSION:
+            raise ReportError(
+                f"{file} was written by a newer whygrad (format {data['version']}; this one reads {VERSION}): upgrade"
             )
-            for row in data["losses"]
-        ],
-        [
-            MatrixRow(
-                row["loss"],
-                row["term"],
-                _site(row["span"]),
-                {module: MatrixCell(**cell) for module, cell in row["cells"].items()},
-                row["cosines"],
-                row.get("not_reached", {}),
-            )
-            for row in data["matrix"]
-        ],
-        data["roles"],
-        data["updates"],
-        data["backward_calls"],
-        data["script"],
-        data["script_exit_code"],
-        data["whygrad"],
-        data["framework"],
-        data["limits"],
-        data["verdict"],
-        {file: {int(n): text for n, text in rows.items()} for file, rows in data["source"].items()},
-        Summary.from_json(data["telemetry"]) if data.get("telemetry") is not None else None,
-        # What reports of the first versions do not have.
-        list(data.get("arguments", [])),
-        str(data.get("python", "")),
-        float(data.get("seconds", 0.0)),
-        int(data.get("traced_updates", 0)),
-        chains.from_json(data["paths"], _site) if "paths" in data else [],
-        [_read_round(r) for r in data.get("rounds", [])],
-        {file: _read_listing(listing) for file, listing in data.get("listings", {}).items()},
-    )
-
-
-def _read_round(data: dict[str, Any]) -> Round:
-    events = [
-        Event(e["kind"], e["text"], _site(e["span"]), tuple(e["lanes"]), e["note"], e["wrong"], e["times"])
-        for e in data["events"]
-    ]
-    if any(event.kind not in KINDS for event in events):
-        raise ValueError("a round has an event of unknown kind")
-    return Round(data["seen"], events, data["left_out"])
-
-
-def _read_listing(data: dict[str, Any]) -> Listing:
-    lines = {block["first"] + i: text for block in data["blocks"] for i, text in enumerate(block["lines"])}
-    return Listing(lines, {int(line): dict(said) for line, said in data["marks"].items()})
-
-
-def _read_finding(data: dict[str, Any]) -> Finding:
-    if data["severity"] not in SEVERITIES:
-        raise ValueError(f"unknown severity {data['severity']!r}")
-    return Finding(
-        data["code"],
-        data["name"],
-        data["severity"],
-        data["message"],
-        _site(data["span"]),
-        data["here"],
-        [Label(site, label["text"]) for label in data["labels"] if (site := _site(label["span"])) is not None],
-        data["why"],
-        data["seen"],
-        data["fix"]["text"],
-        data["fix"]["not_a_fix"],
-        data["parameters"],
-        data["evidence"],
-        data["suppressed"],
-    )
+        return stored.report(data)
+    except FieldError as error:
+        raise ReportError(f"{file} is damaged: {error}") from error

@@ -11,6 +11,8 @@ from whygrad.report.listing import Listing
 from whygrad.report.rounds import Round
 from whygrad.telemetry.summary import Summary
 from whygrad.trace import Site
+from whygrad.trace.gap import Gap
+from whygrad.verdict import HEALTHY, NOTHING_WATCHED, word
 
 if TYPE_CHECKING:
     from whygrad.report.flow import FlowPlot
@@ -81,7 +83,7 @@ class UnhealthyError(AssertionError):
 
 @dataclass
 class Report:
-    """Truthy when nothing loud was found."""
+    """Truthy when the run is healthy."""
 
     findings: list[Finding] = field(default_factory=list)
     parameters: list[ParameterRow] = field(default_factory=list)
@@ -95,8 +97,8 @@ class Report:
     whygrad: str = ""
     framework: str = ""
     limits: list[str] = field(default_factory=list)
-    verdict: str = ""
-    """One sentence, said when there is nothing to watch: no torch, no backward, a syntax error."""
+    gaps: list[Gap] = field(default_factory=lambda: [NOTHING_WATCHED])
+    """What was not looked at: with any of them the run cannot be called healthy."""
     source: dict[str, dict[int, str]] = field(default_factory=dict)
     """The lines that the findings show, so that a stored report can be rendered anywhere."""
 
@@ -113,7 +115,12 @@ class Report:
     """Files that took part, with what happened on their lines."""
 
     def __bool__(self) -> bool:
-        return not self.loud
+        return self.verdict == HEALTHY
+
+    @property
+    def verdict(self) -> str:
+        """`healthy`, `findings` or `incomplete`."""
+        return word(self.findings, self.gaps)
 
     @property
     def loud(self) -> list[Finding]:
@@ -124,8 +131,8 @@ class Report:
         return "error" if "error" in severities else "warning" if severities else None
 
     def assert_healthy(self) -> None:
-        """Raise with the whole explanation unless all is well."""
-        if self.loud:
+        """Raise with the whole explanation unless all is well and everything was looked at."""
+        if not self:
             from whygrad.report.text import plain
 
             raise UnhealthyError("\n" + plain(self))

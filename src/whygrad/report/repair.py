@@ -25,7 +25,7 @@ def repair(finding: Finding, source: Sources) -> Change:
         return []
     deleted = _DELETE.match(finding.fix)
     if deleted is not None:
-        return [("-", site.line, line)] if int(deleted[1]) == site.line else []
+        return [("-", site.line, line)] if deleted[1] == str(site.line) else []
     for written in (_removed, _reparametrised, _rewritten):
         fresh = written(finding, line)
         if fresh is not None and fresh != line:

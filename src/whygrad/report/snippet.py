@@ -6,7 +6,9 @@ import os
 
 from rich.text import Text
 
+from whygrad import visible
 from whygrad.finding import Finding
+from whygrad.report.styled import styled
 from whygrad.report.words import inside
 from whygrad.trace import Site
 
@@ -20,7 +22,7 @@ def snippet(finding: Finding, source: Sources, colour: str) -> list[Text]:
     marks = [(finding.site, finding.here, True)]
     marks += [(label.site, label.text, False) for label in finding.labels]
     gutter = len(str(max(site.line for site, _, _ in marks)))
-    out = [_arrow("-->", finding.site, gutter), Text(" " * gutter + " |", "blue")]
+    out = [_arrow("-->", finding.site, gutter), styled(" " * gutter + " |", style="blue")]
     out += _file([m for m in marks if m[0].file == finding.site.file], source, gutter, colour)
     others = dict.fromkeys(m[0].file for m in marks if m[0].file != finding.site.file)
     for file in others:
@@ -31,7 +33,7 @@ def snippet(finding: Finding, source: Sources, colour: str) -> list[Text]:
 
 def _arrow(sign: str, site: Site, gutter: int) -> Text:
     place = f"{_relative(site.file)}:{site.line}:{site.col + 1}{inside(site)}"
-    return Text.assemble((" " * gutter + sign + " ", "blue"), place)
+    return styled((" " * gutter + sign + " ", "blue"), place)
 
 
 def _relative(file: str) -> str:
@@ -49,8 +51,8 @@ def _file(marks: list[tuple[Site, str, bool]], source: Sources, gutter: int, col
     for line in sorted({site.line for site, _, _ in marks}):
         text = source.get(marks[0][0].file, {}).get(line, "")
         if previous and line > previous + 1:
-            out.append(Text("." * max(3, gutter), "blue"))
-        out.append(Text.assemble((f"{line:>{gutter}} | ", "blue"), text))
+            out.append(styled("." * max(3, gutter), style="blue"))
+        out.append(styled((f"{line:>{gutter}} | ", "blue"), text))
         for site, said, primary in sorted((m for m in marks if m[0].line == line), key=lambda m: not m[2]):
             out.append(_underline(site, said, primary, text, gutter, colour))
         previous = line
@@ -58,8 +60,14 @@ def _file(marks: list[tuple[Site, str, bool]], source: Sources, gutter: int, col
 
 
 def _underline(site: Site, said: str, primary: bool, text: str, gutter: int, colour: str) -> Text:
-    end = site.end_col if site.end_line in (0, site.line) else len(text.rstrip())
-    width = max(1, end - site.col)
+    start, end = extent(site, text)
     sign = "^" if primary else "-"
-    pad = "".join("\t" if c == "\t" else " " for c in text[: site.col]).ljust(site.col)
-    return Text.assemble((" " * gutter + " | ", "blue"), pad, (f"{sign * width} {said}", colour if primary else "cyan"))
+    pad = "".join("\t" if c == "\t" else " " for c in visible.line(text)[:start])
+    mark = f"{sign * max(1, end - start)} {said}"
+    return styled((" " * gutter + " | ", "blue"), pad, (mark, colour if primary else "cyan"))
+
+
+def extent(site: Site, text: str) -> tuple[int, int]:
+    """Where the expression begins and ends in the line as it is shown; never beyond it, whatever the site says."""
+    end = site.end_col if site.end_line in (0, site.line) else len(text.rstrip())
+    return len(visible.line(text[: site.col])), len(visible.line(text[:end]))

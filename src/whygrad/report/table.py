@@ -8,8 +8,11 @@ from rich.text import Text
 
 from whygrad.report.model import LossRow, MatrixCell, MatrixRow, Report
 from whygrad.report.numbers import fine_percent, number, percent
-from whygrad.report.words import short
+from whygrad.report.styled import styled
+from whygrad.wording import short
 
+LONGEST_NAME = 60
+"""Names up to here are padded to the same length."""
 HEAD = ("loss", "trains", "does not reach", "consumed by")
 Row = tuple[str, str, str, str]
 
@@ -20,17 +23,17 @@ def losses(report: Report, width: int, most: int) -> list[Text]:
         return []
     rows, left_out = _fitting(_rows(report), most - 1)
     cells = [HEAD, *rows]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(HEAD))]
+    widths = [min(width, max(len(row[i]) for row in cells)) for i in range(len(HEAD))]
     while sum(widths) + 3 * len(widths) > width and max(widths) > 12:
         widest = widths.index(max(widths))
         widths[widest] -= 1
     out = []
     for index, row in enumerate(cells):
         line = "  ".join(_fit(cell, w) for cell, w in zip(row, widths, strict=True)).rstrip()
-        out.append(Text(line, "dim" if index == 0 else ""))
+        out.append(styled(line, style="dim" if index == 0 else ""))
     if left_out:
         more = "1 more row" if left_out == 1 else f"{left_out} more rows"
-        out.append(Text(f"and {more}: whygrad report --matrix", "dim"))
+        out.append(styled(f"and {more}: whygrad report --matrix", style="dim"))
     return out
 
 
@@ -46,17 +49,17 @@ def _fitting(rows: list[tuple[bool, Row]], most: int) -> tuple[list[Row], int]:
 def whole(report: Report) -> list[Text]:
     """Every loss, term and module, with norms, shares, angles and who consumed or discarded it."""
     if not report.matrix:
-        return [Text("no loss was traced in this run, so there is nothing to show")]
+        return [styled("no loss was traced in this run, so there is nothing to show")]
     out: list[Text] = []
     for row in report.matrix:
         place = short(row.site) if row.site is not None else ""
         title = f"{row.loss}: {row.term}" if row.term else row.loss
-        out.append(Text.assemble((title, "bold"), f"  {place}"))
-        width = max((len(module) for module in row.cells), default=0)
-        out += [Text(f"  {module.ljust(width)}  {detail(cell)}") for module, cell in row.cells.items()]
+        out.append(styled((title, "bold"), f"  {place}"))
+        width = min(max((len(module) for module in row.cells), default=0), LONGEST_NAME)
+        out += [styled(f"  {module.ljust(width)}  {detail(cell)}") for module, cell in row.cells.items()]
         for module, angles in row.cosines.items():
             said = ", ".join(f"{cosine:+.2f} with {other}" for other, cosine in angles.items())
-            out.append(Text(f"  {module.ljust(width)}  cosine {said}", "dim"))
+            out.append(styled(f"  {module.ljust(width)}  cosine {said}", style="dim"))
     return out
 
 
@@ -64,7 +67,7 @@ def roles(found: dict[str, str], width: int) -> list[Text]:
     if not found:
         return []
     said = "roles: " + ", ".join(f"{module} {role}" for module, role in found.items())
-    return [Text(textwrap.shorten(said, max(width, 100), placeholder=" …"), "dim")]
+    return [styled(textwrap.shorten(said, max(width, 100), placeholder=" …"), style="dim")]
 
 
 def _rows(report: Report) -> list[tuple[bool, Row]]:

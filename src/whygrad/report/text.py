@@ -8,11 +8,14 @@ from collections.abc import Callable, Iterable
 from rich.console import Console
 from rich.text import Text
 
+from whygrad import visible
 from whygrad.finding import Finding
 from whygrad.report.model import Report
 from whygrad.report.snippet import Sources, snippet
+from whygrad.report.styled import styled
 from whygrad.report.table import losses, roles
-from whygrad.report.words import counted, headline, healthy, paragraphs, short
+from whygrad.report.words import concluded, counted, headline, lacking, paragraphs
+from whygrad.wording import short
 
 COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 WIDTH = 100
@@ -20,6 +23,8 @@ TABLE_WIDTH = 120
 MOST_LINES = 9
 """Of a healthy verdict: it shares the screen with other things."""
 MOST_NOTES = 3
+LONGEST = 4000
+"""Characters of one paragraph: folding takes the square of the length of a word."""
 
 
 def plain(report: Report, width: int = WIDTH) -> str:
@@ -47,24 +52,21 @@ def lines(report: Report, width: int) -> list[Text]:
     out: list[Text] = []
     for finding in report.findings:
         if finding.loud:
-            out += [*explained(finding, report.source, width), Text()]
+            out += [*explained(finding, report.source, width), styled()]
     if not report.loud:
         notes = [_note(f) for f in report.findings if f.severity == "note" and not f.suppressed][:MOST_NOTES]
-        out += [*notes, *_healthy(report, width, MOST_LINES - len(notes))]
+        out += [*notes, *_silent(report, width, MOST_LINES - len(notes))]
     else:
-        out.append(Text(f"whygrad: {counted(report)}", "bold"))
-    out += [Text(f"whygrad: limit: {limit}", "dim") for limit in report.limits]
+        out += [*_incomplete(report), styled(f"whygrad: {counted(report)}", style="bold")]
+    out += [styled(f"whygrad: limit: {limit}", style="dim") for limit in report.limits]
     return out
 
 
 def explained(finding: Finding, source: Sources, width: int) -> list[Text]:
     """One finding: the consequence, the place, the reason, the evidence and the way out."""
     colour = COLOURS[finding.severity]
-    head = headline(finding)
-    out = [
-        Text(row, colour if i == 0 else "bold")
-        for i, row in enumerate(textwrap.wrap(head, width, break_on_hyphens=False) or [head])
-    ]
+    head = _folded(visible.line(headline(finding)), width)
+    out = [styled(row, style=colour if i == 0 else "bold") for i, row in enumerate(head)]
     out += snippet(finding, source, colour)
     for title, body in paragraphs(finding):
         out += _paragraph(title, body, width)
@@ -74,21 +76,39 @@ def explained(finding: Finding, source: Sources, width: int) -> list[Text]:
 def _note(finding: Finding) -> Text:
     """Checked and harmless: one line is enough."""
     place = f" {short(finding.site)}:" if finding.site is not None else ""
-    return Text.assemble((f"note[{finding.code}]{place}", COLOURS["note"]), f" {finding.message}")
+    return styled((f"note[{finding.code}]{place}", COLOURS["note"]), f" {finding.message}")
 
 
 def _paragraph(title: str, body: str, width: int) -> list[Text]:
     head = f"   = {title}:".ljust(12) if len(title) <= 5 else f"   = {title}: "
-    wrapped = textwrap.wrap(body, width, initial_indent=head, subsequent_indent=" " * 12, break_on_hyphens=False)
-    return [Text.assemble((row[: len(head)], "bold blue"), row[len(head) :]) for row in wrapped]
+    folded = _folded(body, width, head, " " * 12)
+    return [styled((row[: len(head)], "bold blue"), row[len(head) :]) for row in folded]
 
 
-def _healthy(report: Report, width: int, most: int) -> list[Text]:
-    if report.verdict:
-        return [Text(f"whygrad: {report.verdict}")]
+def _folded(words: str, width: int, first: str = "", others: str = "") -> list[str]:
+    shown = words if len(words) <= LONGEST else words[: LONGEST - 1] + "…"
+    return textwrap.wrap(
+        visible.block(shown), width, initial_indent=first, subsequent_indent=others, break_on_hyphens=False
+    )
+
+
+def _silent(report: Report, width: int, most: int) -> list[Text]:
+    """Nothing was found; whether that means anything is said first."""
+    if not report.updates:
+        return _incomplete(report)
     last = roles(report.roles, width)
     return [
-        Text(f"whygrad: {healthy(report)}", "bold green"),
+        styled(f"whygrad: {concluded(report)}", style="bold yellow" if report.gaps else "bold green"),
+        *_missing(report, width),
         *losses(report, max(width, TABLE_WIDTH), most - 1 - len(last)),
         *last,
     ]
+
+
+def _missing(report: Report, width: int) -> list[Text]:
+    rows = [row for gap in report.gaps for row in (("missing", gap.what), ("do", gap.do))]
+    return [row for title, body in rows for row in _paragraph(title, body, width)]
+
+
+def _incomplete(report: Report) -> list[Text]:
+    return [styled(f"whygrad: {lacking(gap)}", style="bold yellow") for gap in report.gaps]

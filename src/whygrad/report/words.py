@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 from whygrad.finding import Finding
 from whygrad.report.model import Report
 from whygrad.trace import Site
-from whygrad.wording import plural
+from whygrad.trace.gap import Gap
+from whygrad.wording import plural, short
 
 
 def headline(finding: Finding) -> str:
@@ -42,8 +41,14 @@ def causes(report: Report) -> str:
     return ", ".join(plural(n, s) for s, n in counts.items() if n)
 
 
-def healthy(report: Report) -> str:
-    return f"healthy. {watched(report)}"
+def concluded(report: Report) -> str:
+    """The verdict and what it rests on."""
+    return f"{report.verdict}. {watched(report)}"
+
+
+def lacking(gap: Gap) -> str:
+    """What was not looked at, and what to do about it, in a line."""
+    return f"incomplete: {gap.what}; {gap.do}"
 
 
 def watched(report: Report) -> str:
@@ -54,10 +59,6 @@ def watched(report: Report) -> str:
     extra += f" {silenced} suppressed." if silenced else ""
     held = len(report.parameters)
     return f"{plural(report.updates, 'update')} watched, {trained} of {held} parameters trained.{extra}"
-
-
-def short(site: Site) -> str:
-    return f"{os.path.basename(site.file)}:{site.line}"
 
 
 def inside(site: Site) -> str:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from whygrad.sinks.growing import Growing
 from whygrad.telemetry.record import Record
 
 
 class JsonLines:
     def __init__(self, file: Path) -> None:
         self.title = f"--log {file}"
-        self._stream = file.open("w", encoding="utf-8")
+        self._file = Growing(file)
 
     def write(self, record: Record) -> None:
-        self._stream.write(json.dumps(record.to_json(), separators=(",", ":"), allow_nan=False) + "\n")
-        self._stream.flush()  # Somebody may be following the file.
+        line = json.dumps(record.to_json(), separators=(",", ":"), allow_nan=False) + "\n"
+        self._file.write(line.encode())
 
     def close(self) -> None:
-        self._stream.close()
+        self._file.close()

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from whygrad import private_file
 from whygrad.telemetry.record import Record, finite
 from whygrad.telemetry.summary import Summary
 
@@ -76,10 +77,8 @@ class Live:
 
     def _replace(self, text: str) -> None:
         """All or nothing: a reader never sees half a file."""
-        self._file.parent.mkdir(exist_ok=True)
-        fresh = self._file.with_suffix(f".{os.getpid()}")
-        fresh.write_text(text, encoding="utf-8")
-        fresh.replace(self._file)
+        private_file.folder(self._file.parent)
+        private_file.replace(self._file, text)
 
     def close(self) -> None:
         self._file.unlink(missing_ok=True)

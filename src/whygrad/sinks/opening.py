@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from whygrad import private_file
 from whygrad.sinks.jsonlines import JsonLines
 from whygrad.sinks.live import Live
 from whygrad.sinks.page import LivePage
@@ -44,8 +44,7 @@ class Destinations:
         if self.log is not None:
             if self.log.suffix == ".parquet":
                 _needs("pyarrow", f"--log {self.log}", "; or name a .jsonl file")
-            target = self.log if self.log.exists() else self.log.parent
-            if self.log.is_dir() or not self.log.parent.is_dir() or not os.access(target, os.W_OK):
+            if not private_file.writable(self.log):
                 raise SinkError(f"--log {self.log}: cannot be written")
 
     def open(self, summary: Summary) -> Outlets:

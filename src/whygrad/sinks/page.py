@@ -17,6 +17,7 @@ from whygrad.sinks.server import Server
 from whygrad.sinks.sink import SinkError
 from whygrad.telemetry.record import Record
 from whygrad.telemetry.summary import Summary
+from whygrad.trace.gap import Gap
 
 LEAST_GAP = 1.0
 """Seconds between two versions."""
@@ -27,7 +28,7 @@ GUESSED = 0.2
 GROWING = ("head", "flow", "parameters")
 """Parts that telemetry changes; the others only with an explanation."""
 LINGER = 2.0
-BEGUN = "watching; causes and the matrix come when the first updates have been traced."
+BEGUN = Gap("the run has begun", "causes and the matrix come when the first updates have been traced")
 
 
 class LivePage:
@@ -40,7 +41,7 @@ class LivePage:
         self.allowance = Allowance(share * PART)
         self.server = Server(self, self.allowance)
         self._lock = threading.Lock()
-        self._report = Report(script=script, verdict=BEGUN)
+        self._report = Report(script=script, gaps=[BEGUN])
         self._summary: Summary | None = None
         self._explained: Callable[[], Report] = lambda: self._report
         self._traces: Callable[[], int] = lambda: 0

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from whygrad.sinks.growing import Growing
 from whygrad.sinks.scalars import of_update
 from whygrad.telemetry.record import Gradient, ParameterSample, Record, finite
 
@@ -28,7 +29,8 @@ class Parquet:
         for kind in ("raw", "clipped"):
             columns += [(f"{kind}_{name}", number) for name in _NUMBERS] + [(f"{kind}_histogram", text)]
         self._schema = pyarrow.schema(columns)
-        self._writer = pyarrow.parquet.ParquetWriter(str(file), self._schema)
+        self._file = Growing(file)
+        self._writer = pyarrow.parquet.ParquetWriter(self._file, self._schema)
         self._rows: list[dict[str, Any]] = []
 
     def write(self, record: Record) -> None:
@@ -41,6 +43,7 @@ class Parquet:
     def close(self) -> None:
         self._flush()
         self._writer.close()
+        self._file.close()
 
     def _flush(self) -> None:
         rows, self._rows = self._rows, []

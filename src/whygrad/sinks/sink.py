@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import Protocol
 
+from whygrad import visible
 from whygrad.telemetry.record import Record
 
 
 class SinkError(Exception):
     """A destination cannot be used; the message says why and what to do."""
+
+
+def say(message: str) -> None:
+    """One line on stderr, if the script has left one."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            print(visible.line(f"whygrad: {message}"), file=sys.stderr, flush=True)
 
 
 class Sink(Protocol):
@@ -49,4 +58,4 @@ class Outlets:
         self._sinks.remove(sink)
         if sink.title:
             reason = (getattr(error, "strerror", None) or str(error) or type(error).__name__).splitlines()[0]
-            print(f"whygrad: {sink.title}: no longer written ({reason}); the run goes on", file=sys.stderr, flush=True)
+            say(f"{sink.title}: no longer written ({reason}); the run goes on")

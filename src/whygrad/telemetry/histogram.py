@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from whygrad.fields import FieldError, Fields, digits, numbered, whole
+
 LOWEST = -40
 """The smallest magnitude that has a bin of its own is 2 to this power; what is smaller goes there too."""
 HIGHEST = 24
@@ -102,8 +104,9 @@ class Histogram:
         return {"zeros": self.zeros, "nonfinite": self.nonfinite, "bins": ordered}
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Histogram:
-        counts = {int(place): int(count) for place, count in data["bins"].items()}
-        if any(not 1 <= abs(place) <= BINS for place in counts):
-            raise ValueError("a histogram has a bin that does not exist")
-        return cls(counts, int(data["zeros"]), int(data["nonfinite"]))
+    def from_json(cls, value: object) -> Histogram:
+        read = Fields(value)
+        counts = read("bins", numbered(whole(1), digits(whole(-BINS, BINS))))
+        if 0 in counts:
+            raise FieldError("has a bin that does not exist")
+        return cls(counts, read("zeros", whole()), read("nonfinite", whole()))

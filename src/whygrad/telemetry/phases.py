@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
+from whygrad.fields import LARGEST, Decode, FieldError, Fields, items, number, table, whole
 from whygrad.telemetry.histogram import Histogram
 from whygrad.telemetry.record import Gradient, LayerSample, Record
 
+T = TypeVar("T")
 MOST = 8
 Modules = dict[str, tuple[Histogram, Histogram]]
 """Raw and clipped by module."""
@@ -75,13 +77,11 @@ class Phase:
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Phase:
-        layers = {name: (_level(raw), _level(clipped)) for name, (raw, clipped) in data["layers"].items()}
-        modules = {
-            name: (Histogram.from_json(raw), Histogram.from_json(clipped))
-            for name, (raw, clipped) in data["modules"].items()
-        }
-        return cls(int(data["first"]), int(data["last"]), layers, modules)
+    def from_json(cls, value: object) -> Phase:
+        read = Fields(value)
+        layers = read("layers", table(lambda both: _pair(both, _level)))
+        modules = read("modules", table(lambda both: _pair(both, Histogram.from_json)))
+        return cls(read("first", whole()), read("last", whole()), layers, modules)
 
 
 def _numbers(level: Level) -> list[float] | None:
@@ -89,11 +89,22 @@ def _numbers(level: Level) -> list[float] | None:
     return [level.samples, *shown] if level.samples else None
 
 
-def _level(numbers: list[float] | None) -> Level:
-    if numbers is None:
+def _level(value: object) -> Level:
+    if value is None:
         return Level()
+    numbers = items(number(0.0), most=4)(value)
+    if len(numbers) != 4:
+        raise FieldError("must be four numbers")
     samples, mean, largest, zeros = numbers
-    return Level(int(samples), float(mean), float(largest), float(zeros))
+    return Level(int(min(samples, LARGEST)), mean, largest, zeros)
+
+
+def _pair(value: object, decode: Decode[T]) -> tuple[T, T]:
+    """Raw and clipped."""
+    both = items(decode, most=2)(value)
+    if len(both) != 2:
+        raise FieldError("must be two, raw and clipped")
+    return both[0], both[1]
 
 
 @dataclass(slots=True)

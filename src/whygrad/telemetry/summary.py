@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from whygrad.fields import FieldError, Fields, items, maybe, number, table, text, whole
 from whygrad.telemetry.histogram import Histogram
 from whygrad.telemetry.phases import Modules, Phase, Phases
 from whygrad.telemetry.record import Gradient, LayerSample, Record, finite
@@ -40,7 +41,7 @@ class Course:
         if math.isfinite(gradient.norm):
             self.finite += 1
             self.norm += (gradient.norm - self.norm) / self.finite
-            self.square += (gradient.norm**2 - self.square) / self.finite
+            self.square += (gradient.norm * gradient.norm - self.square) / self.finite
             self.mean += (gradient.norm / math.sqrt(max(gradient.size, 1)) - self.mean) / self.finite
             self.largest = max(self.largest, gradient.largest)
 
@@ -49,14 +50,14 @@ class Course:
         """Standard deviation of the norm between samples, over its mean."""
         if self.finite < 2 or not self.norm:
             return None
-        return math.sqrt(max(self.square - self.norm**2, 0.0)) / self.norm
+        return math.sqrt(max(self.square - self.norm * self.norm, 0.0)) / self.norm
 
     def to_json(self) -> dict[str, Any]:
         return {
             "samples": self.samples,
             "finite": self.finite,
             "norm": self.norm,
-            "square": self.square,
+            "square": finite(self.square),
             "variation": finite(self.variation),
             "mean": self.mean,
             "max": self.largest,
@@ -66,12 +67,20 @@ class Course:
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Course:
-        histogram = Histogram.from_json(data["histogram"])
-        numbers = (float(data[key]) for key in ("norm", "mean", "max", "zeros", "nonfinite"))
-        norm, mean, largest, zeros, nonfinite = numbers
-        square = float(data.get("square", norm**2))
-        return cls(int(data["samples"]), norm, int(data["finite"]), largest, zeros, nonfinite, mean, square, histogram)
+    def from_json(cls, value: object) -> Course:
+        read = Fields(value)
+        norm = read("norm", _size)
+        return cls(
+            samples=read("samples", whole()),
+            norm=norm,
+            finite=read("finite", whole()),
+            largest=read("max", _size),
+            zeros=read("zeros", _share),
+            nonfinite=read("nonfinite", _share),
+            mean=read("mean", _size),
+            square=read.get("square", _square, None) or norm * norm,
+            histogram=read("histogram", Histogram.from_json),
+        )
 
 
 @dataclass(slots=True)
@@ -203,31 +212,53 @@ class Summary:
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Summary:
-        if data["version"] > VERSION:
-            raise ValueError(f"telemetry of a newer format ({data['version']})")
-        summary = cls(data["samples"], data["judged"], data["clipped"], data["cost"], data["seconds"])
-        for row in data["parameters"]:
-            summary.parameters[row["name"]] = ParameterCourse(
-                row["name"],
-                row["layer"],
-                row["module"],
-                int(row["size"]),
-                Course.from_json(row["raw"]),
-                Course.from_json(row["clipped"]),
-                _series(row["update_ratio"]),
-                row["learning_rate"],
-                _series(row.get("noise", [])),
-            )
-        summary.norms = {name: _series(points) for name, points in data["norms"].items()}
-        summary.series = {name: _series(points) for name, points in data["series"].items()}
-        summary.terms = {name: _series(points) for name, points in data.get("terms", {}).items()}
-        summary.activations = {name: _series(points) for name, points in data.get("activations", {}).items()}
-        summary.notes = list(data["notes"])
-        summary._phases = Phases([Phase.from_json(phase) for phase in data.get("phases", [])])
-        return summary
+    def from_json(cls, value: object) -> Summary:
+        read = Fields(value)
+        read("version", whole(1, VERSION))
+        each = read("parameters", items(_parameter))
+        return cls(
+            samples=read("samples", whole()),
+            judged=read("judged", whole()),
+            clipped=read("clipped", whole()),
+            cost=read("cost", _size),
+            seconds=read("seconds", _size),
+            parameters={parameter.name: parameter for parameter in each},
+            norms=read("norms", table(_series)),
+            series=read("series", table(_series)),
+            terms=read.get("terms", table(_series), {}),
+            activations=read.get("activations", table(_series), {}),
+            notes=read("notes", items(text)),
+            _phases=Phases(read.get("phases", items(Phase.from_json), [])),
+        )
 
 
-def _series(points: list[list[float]]) -> Series:
-    read = [(int(update), float(value)) for update, value in points]
-    return Series(read, 1, len(read), read[-1] if read else None)
+_size = number(0.0)
+_square = maybe(_size)
+_share = number(0.0, 1.001)
+"""Means of shares, which rounding may carry a little too far."""
+
+
+def _parameter(value: object) -> ParameterCourse:
+    read = Fields(value)
+    return ParameterCourse(
+        name=read("name", text),
+        layer=read("layer", text),
+        module=read("module", text),
+        size=read("size", whole()),
+        raw=read("raw", Course.from_json),
+        clipped=read("clipped", Course.from_json),
+        ratio=read("update_ratio", _series),
+        rate=read("learning_rate", maybe(number())),
+        noise=read.get("noise", _series, Series()),
+    )
+
+
+def _series(value: object) -> Series:
+    points = items(_point)(value)
+    return Series(points, 1, len(points), points[-1] if points else None)
+
+
+def _point(value: object) -> tuple[int, float]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise FieldError("must be an update and a number")
+    return whole()(value[0]), number()(value[1])

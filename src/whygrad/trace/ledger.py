@@ -50,6 +50,8 @@ class Parameter:
     """Its values were seen to change after its first use, by whatever means; None: nobody could look."""
     shift: float = 0.0
     """How far its values had come from the first ones at the last look, relative to their size."""
+    finite: bool | None = None
+    """Whether its values were finite at the last look; None: nobody could look."""
     rewritten: bool = False
     """Something wrote into it and left the values as they were."""
     still: int = 0

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
+from whygrad.trace.gap import Gap
 from whygrad.trace.graph import Graph
 from whygrad.trace.ledger import (
     Alias,
@@ -53,7 +54,15 @@ class Trace:
     traced_updates: int = 0
     backward_calls: int = 0
     limits: list[str] = field(default_factory=list)
-    """What could not be seen, in sentences."""
+    """What could not be seen and need not have been, in sentences."""
+    gaps: list[Gap] = field(default_factory=list)
+    """What should have been looked at and was not."""
+    unseen: list[Site] = field(default_factory=list)
+    """Where losses were differentiated that were never traced."""
+    escaped: str = ""
+    """The exception that ended the run, unless that was Ctrl-C."""
+    children: int = 0
+    """Processes that this one started and that trained."""
     known: dict[object, Any] = field(default_factory=dict, repr=False)
     """Answers that many rules ask for, by question."""
 

@@ -11,6 +11,7 @@ from whygrad.capture.tensorflow.stepping import Held, iterations
 from whygrad.capture.tensorflow.variables import Known
 from whygrad.source import expressions
 from whygrad.trace import Backward, Optimizer, Parameter, Trace
+from whygrad.trace.completed import completed
 
 if TYPE_CHECKING:
     from whygrad.capture.tensorflow.capture import Capture
@@ -40,6 +41,7 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
         framework="tensorflow",
     )
     trace.cut_short = escaped is not None
+    trace.gaps = capture.guard.gaps()
     trace.ran = {function(place) for place in capture.recorder.places}
     _reach(capture, trace)
     _unasked(capture, trace)
@@ -47,6 +49,8 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
     _repeat(capture, trace)
     for number, holders in trace.holders.items():
         trace.parameters[number].held_steps = sum(o.steps for o in holders)
+    if capture.guard.broken is not None:
+        completed(trace, trace.steps[-1].order if trace.steps else 0)
     return trace
 
 
@@ -151,8 +155,6 @@ def _parameter(capture: Capture, known: Known) -> Parameter:
 
 def _limits(capture: Capture) -> list[str]:
     out = [*private.missing(), *capture.sampling.limits]
-    if capture.guard.broken is not None:
-        out.append(f"watching stopped early after an internal error ({capture.guard.broken})")
     if capture.extraction.truncated or capture.recorder.functions.truncated:
         out.append("the history of long-lived values was cut off to bound memory")
     return out

@@ -8,11 +8,12 @@ from contextlib import ExitStack
 from types import CodeType, FrameType
 from typing import Any
 
+from whygrad.capture import detours
 from whygrad.capture.arrival import Arrival, when_imported
 from whygrad.capture.clock import Clock
+from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
 from whygrad.capture.options import Options
-from whygrad.capture.patches import Patches
 from whygrad.capture.tensorflow import private, stepping
 from whygrad.capture.tensorflow.assembly import assemble
 from whygrad.capture.tensorflow.clipping import Clipping
@@ -65,7 +66,7 @@ class Capture:
         self.extraction = Extraction(self)
         self.sampling = Sampling(self, options)
         self.tracing = False
-        self._always, self._during = Patches(), Patches()
+        self._always, self._during = Detours(), Detours()
         self.compiled = 0
         """Of the functions that are being traced, those that XLA compiles."""
         self._building = 0
@@ -83,10 +84,11 @@ class Capture:
 
     def _attach(self) -> None:
         self.variables.find_existing()
-        self.variables.patch(self._always)
-        self.tapes.patch(self._always)
-        self.gradients.patch(self._always)
-        self._functions()
+        self.variables.attach(self._always, self.guard)
+        self.tapes.attach(self._always)
+        self.gradients.attach(self._always)
+        if private.func_graph is not None:
+            self._always.set(private.func_graph, "func_graph_from_py_func", self._function)
         if private.CompatOptimizer is not None:
             self._optimizers(private.CompatOptimizer)
         for module, classes in OPTIMIZERS.items():
@@ -104,28 +106,28 @@ class Capture:
         return arrived
 
     def _optimizers(self, owner: Any) -> None:
-        self.stepping.patch(self._always, owner, stepping.entrances(owner))
+        self.stepping.attach(self._always, owner, stepping.entrances(owner))
 
     def open(self) -> None:
         if self.tracing or private.op_callbacks is None or private.pywrap is None:
             return
         self.tracing = True
-        self.recorder.departures.patch(self._during, lambda: not self.recorder.paused)
-        self.recorder.functions.patch(self._during)
-        self.clipping.patch(self._during)
-        self._direct_reads()
+        self.recorder.departures.follow(self._during, lambda: not self.recorder.paused, self.guard)
+        self.recorder.functions.follow(self._during)
+        self.clipping.follow(self._during)
+        self._during.set(private.pywrap, "TFE_Py_FastPathExecute", self._direct_reads)
         private.op_callbacks.add_op_callback(self.recorder.callback)
 
-    def _direct_reads(self) -> None:
+    def _direct_reads(self, original: Function) -> Function:
         """Fast eager operations read a variable without saying so; read it for them, as they would."""
-        original, recorder = private.pywrap.TFE_Py_FastPathExecute, self.recorder
+        recorder = self.recorder
 
         def execute(context: Any, operation: Any, name: Any, *args: Any) -> Any:
             if not recorder.paused:
                 args = tuple(a._dense_var_to_tensor() if isinstance(a, private.BaseVariable) else a for a in args)
             return original(context, operation, name, *args)
 
-        self._during.set(private.pywrap, "TFE_Py_FastPathExecute", execute)
+        return execute
 
     def close(self) -> None:
         if not self.tracing:
@@ -148,27 +150,25 @@ class Capture:
         if not self._building and self.window.enough(self.recorder.calls):
             self.close()
 
-    def _functions(self) -> None:
+    def _function(self, original: Function) -> Function:
         """Tracing a function shows all that it will ever do, so it is always recorded; it happens once."""
-        if private.func_graph is None:
-            return
-        original, capture = private.func_graph.func_graph_from_py_func, self
 
         def func_graph_from_py_func(*args: Any, **kwargs: Any) -> Any:
-            if not capture._building:
-                capture.guard(capture.sampling.prepare, "telemetry")
-            capture._building += 1
-            compiled = _compiled(sys._getframe(1))
-            capture.compiled += compiled
-            if capture.window.policy != "off":
-                capture.guard(capture.open, "tracing a function")
+            frame = detours.caller()
+            if not self._building:
+                self.guard(self.sampling.prepare, "telemetry")
+            compiled = bool(self.guard(lambda: _compiled(frame), "tracing a function"))
+            self._building += 1
+            self.compiled += compiled
+            if self.window.policy != "off":
+                self.guard(self.open, "tracing a function")
             try:
                 return original(*args, **kwargs)
             finally:
-                capture._building -= 1
-                capture.compiled -= compiled
+                self._building -= 1
+                self.compiled -= compiled
 
-        self._always.set(private.func_graph, "func_graph_from_py_func", func_graph_from_py_func)
+        return func_graph_from_py_func
 
     def passed(self, frame: FrameType) -> None:
         """A gradient was asked for while nothing is recorded: a loss that is new is worth another look."""
@@ -189,15 +189,8 @@ class Capture:
                 self.extraction.take(root, self.gradients.opened.get(backward.id))
 
     def stop(self, escaped: BaseException | None = None) -> Trace:
-        try:
-            self.detach()
-        except Exception as error:
-            self.guard.fail(error, "detaching")
-        try:
-            return assemble(self, escaped)
-        except Exception as error:
-            self.guard.fail(error, "assembling")
-            return Trace(limits=[f"watching stopped early after an internal error ({self.guard.broken})"])
+        self.guard.final(self.detach, "detaching")
+        return self.guard.final(lambda: assemble(self, escaped), "assembling") or Trace(gaps=self.guard.gaps())
 
     def snapshot(self) -> Trace:
         """What has been seen so far."""

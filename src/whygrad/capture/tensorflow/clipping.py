@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
 
+from whygrad.capture import detours
 from whygrad.capture.clock import remember
-from whygrad.capture.patches import Patches
+from whygrad.capture.detours import Detours, Function
 from whygrad.capture.tensorflow.places import Where, where
 from whygrad.capture.tensorflow.statistics import limit_of, limited
 from whygrad.trace import Clip
@@ -31,26 +32,25 @@ class Clipping:
         self.clips: list[Clip] = []
         self._place: Any = None
 
-    def patch(self, patches: Patches) -> None:
+    def follow(self, during: Detours) -> None:
         """The functions that users and TF-Agents clip by."""
-        clipping = self
+        during.set(tf, "clip_by_global_norm", partial(self._limiting, how="norm"))
+        during.set(tf, "clip_by_norm", partial(self._limiting, how=EACH))
 
-        def wrap(name: str, how: str) -> None:
-            original = getattr(tf, name)
+    def _limiting(self, original: Function, how: str) -> Function:
+        capture = self.capture
 
-            def clip(t_list: Any, clip_norm: Any = None, *args: Any, **kwargs: Any) -> Any:
-                result = original(t_list, clip_norm, *args, **kwargs)
-                frame = sys._getframe(1)
-                capture = clipping.capture
-                if capture.tracing and not capture.recorder.paused:
-                    before, after = (t_list, result[0]) if how == "norm" else ([t_list], [result])
-                    capture.guard(lambda: clipping.called(how, before, after, clip_norm, where(frame)), "clipping")
-                return result
+        def clip(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            frame = detours.caller()
+            if capture.tracing and not capture.recorder.paused:
+                given = args[0] if args else kwargs.get("t_list", kwargs.get("t"))
+                limit = args[1] if len(args) > 1 else kwargs.get("clip_norm")
+                before, after = (given, result[0]) if how == "norm" else ([given], [result])
+                capture.guard(lambda: self.called(how, before, after, limit, where(frame)), "clipping")
+            return result
 
-            patches.set(tf, name, clip)
-
-        wrap("clip_by_global_norm", "norm")
-        wrap("clip_by_norm", EACH)
+        return clip
 
     def called(self, how: str, before: Any, after: Any, limit: Any, place: Where) -> None:
         """A clipping function was given gradients."""

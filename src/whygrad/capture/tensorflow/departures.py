@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from whygrad.capture.patches import Patches
+from whygrad.capture import detours
+from whygrad.capture.detours import Detours, Function
+from whygrad.capture.guard import Guard
 from whygrad.capture.tensorflow import private
 from whygrad.capture.tensorflow.places import Where, where
 from whygrad.capture.tensorflow.shadow import Node, Shadow
@@ -25,19 +27,21 @@ class Departures:
     def __init__(self, shadow: Shadow) -> None:
         self.shadow = shadow
 
-    def patch(self, patches: Patches, wanted: Any) -> None:
+    def follow(self, during: Detours, wanted: Callable[[], bool], guard: Guard) -> None:
         """`.numpy()`, `float()` and their like all read the tensor by `_numpy`."""
-        if private.EagerBase is None:
-            return
-        original, departures = private.EagerBase._numpy, self
 
-        def _numpy(self: Any) -> Any:
-            value = original(self)
-            if wanted():
-                departures.left(self, value, sys._getframe(1))
-            return value
+        def reading(original: Function) -> Function:
+            def _numpy(tensor: Any) -> Any:
+                value = original(tensor)
+                if wanted():
+                    frame = detours.caller()
+                    guard(lambda: self.left(tensor, value, frame), "a departure")
+                return value
 
-        patches.set(private.EagerBase, "_numpy", _numpy)
+            return _numpy
+
+        if private.EagerBase is not None:
+            during.set(private.EagerBase, "_numpy", reading)
 
     def left(self, tensor: Any, value: Any, frame: FrameType) -> None:
         source = self.shadow.get(tensor)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
-from whygrad.capture.patches import Patches
+from whygrad.capture import detours
+from whygrad.capture.detours import Detours, Function
 from whygrad.capture.tensorflow import private, vocabulary
 from whygrad.capture.tensorflow.places import Where, where
 from whygrad.capture.tensorflow.shadow import Node
@@ -24,23 +24,26 @@ class Functions:
         self.recorder = recorder
         self.truncated = False
 
-    def patch(self, patches: Patches) -> None:
-        if private.AtomicFunction is None:
-            return
-        original, functions = private.AtomicFunction.call_flat, self
+    def follow(self, during: Detours) -> None:
+        if private.AtomicFunction is not None:
+            during.set(private.AtomicFunction, "call_flat", self._calling)
 
-        def call_flat(self: Any, *args: Any) -> Any:
-            outputs = original(self, *args)
-            recorder = functions.recorder
+    def _calling(self, original: Function) -> Function:
+        recorder = self.recorder
+
+        def call_flat(function: Any, *args: Any) -> Any:
+            outputs = original(function, *args)
             if not recorder.paused and recorder.guard.broken is None:
-                place = where(sys._getframe(1))
+                place = where(detours.caller())
                 recorder.paused += 1
-                recorder.guard(lambda: functions.called(self._cached_graph, args, outputs, place), "a function")
-                recorder.paused -= 1
+                try:
+                    recorder.guard(lambda: self.called(function._cached_graph, args, outputs, place), "a function")
+                finally:
+                    recorder.paused -= 1
                 recorder.on_call()
             return outputs
 
-        patches.set(private.AtomicFunction, "call_flat", call_flat)
+        return call_flat
 
     def outer(self, tensor: Any, graph: Any) -> Any:
         """What a graph captured from outside, if the tensor is such a capture."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
 
+from whygrad.capture import detours
 from whygrad.capture.clock import remember
-from whygrad.capture.patches import Patches
+from whygrad.capture.detours import Detours, Function
 from whygrad.capture.tensorflow import private
 from whygrad.capture.tensorflow.errors import SPENT
 from whygrad.capture.tensorflow.places import Where, where
@@ -41,22 +41,23 @@ class Gradients:
         self.misshapen: dict[int, tuple[int, ...]] = {}
         self.calls = 0
 
-    def patch(self, patches: Patches) -> None:
-        original, gradients = tf.GradientTape.gradient, self
+    def attach(self, always: Detours) -> None:
+        always.set(tf.GradientTape, "gradient", self._differentiating)
 
-        def gradient(
-            self: Any, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: Any = None
-        ) -> Any:
-            gradients.calls += 1
-            unconnected = unconnected_gradients or tf.UnconnectedGradients.NONE
-            capture = gradients.capture
+    def _differentiating(self, original: Function) -> Function:
+        capture = self.capture
+
+        def gradient(tape: Any, target: Any, sources: Any, output_gradients: Any, unconnected_gradients: Any) -> Any:
+            self.calls += 1
+            frame = detours.caller()
             if not capture.tracing or capture.recorder.paused or capture.guard.broken is not None:
-                found, frame = original(self, target, sources, output_gradients, unconnected), sys._getframe(1)
-                capture.guard(lambda: gradients.passed(target, sources, found, frame), "tape.gradient")
+                found = original(tape, target, sources, output_gradients, unconnected_gradients)
+                capture.guard(lambda: self.passed(target, sources, found, frame), "tape.gradient")
                 return found
-            return gradients.asked(original, self, target, sources, output_gradients, unconnected, sys._getframe(1))
+            unconnected = unconnected_gradients or tf.UnconnectedGradients.NONE
+            return self.asked(original, tape, target, sources, output_gradients, unconnected, frame)
 
-        patches.set(tf.GradientTape, "gradient", gradient)
+        return gradient
 
     def passed(self, target: Any, sources: Any, found: Any, frame: Any) -> None:
         """While nothing is recorded: the budget may want these numbers, and a loss that is new another look."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import tensorflow as tf
 
-from whygrad.capture.search import DEEPEST, PLAIN, Search, members
+from whygrad.capture.blame import our_own
+from whygrad.capture.search import DEEPEST, PLAIN, Search, defined_in, has, is_a, members
 from whygrad.capture.tensorflow.variables import Variables
+
+FRAMEWORK = ("tensorflow", "keras", "tf_keras", "tf_agents")
 
 
 class Naming(Search):
@@ -21,9 +23,9 @@ class Naming(Search):
         self._rank: dict[int, tuple[bool, bool, int, int, int, str]] = {}
 
     def _visit(self, path: str, value: Any, depth: int, seen: dict[int, int]) -> None:
-        if isinstance(value, PLAIN) or depth > DEEPEST:
+        if is_a(value, PLAIN) or depth > DEEPEST:
             return
-        if hasattr(value, "handle") or isinstance(value, tf.Tensor):
+        if has(value, "handle") or is_a(value, tf.Tensor):
             self._name(path, path, value, depth, bare=True)
             return
         if seen.get(id(value), depth + 1) <= depth:
@@ -32,16 +34,23 @@ class Naming(Search):
         if _steps(value):
             self.optimizers.setdefault(id(value), path.removeprefix("self."))
             return
-        if hasattr(value, "trainable_variables") and not isinstance(value, (list, tuple, dict)):
+        if has(value, "trainable_variables") and not is_a(value, (list, tuple, dict)):
             self._module(path, value, depth)
         if type(value).__module__.split(".")[0] not in ("tensorflow", "keras", "tf_keras", "numpy"):
             for inner, item in members(value):
                 if not inner.startswith("._self_"):
-                    with contextlib.suppress(Exception):  # What does not like to be looked at hides itself alone.
-                        self._visit(path + inner, item, depth + 1, seen)
+                    self._visit(path + inner, item, depth + 1, seen)
 
     def _module(self, path: str, module: Any, depth: int) -> None:
-        for variable in getattr(module, "variables", ()):
+        if defined_in(module, "variables") not in FRAMEWORK:
+            return
+        try:
+            variables = list(module.variables)
+        except Exception as error:  # Not built yet, or half built.
+            if not our_own(error):
+                raise
+            return
+        for variable in variables:
             self._name(f"{path}.{inside(module, variable)}", path, variable, depth)
 
     def _name(self, name: str, module: str, variable: Any, depth: int, *, bare: bool = False) -> None:
@@ -57,7 +66,7 @@ class Naming(Search):
 
 
 def _steps(value: Any) -> bool:
-    return hasattr(value, "apply_gradients") and not isinstance(value, type)
+    return has(value, "apply_gradients")
 
 
 def inside(module: Any, variable: Any) -> str:

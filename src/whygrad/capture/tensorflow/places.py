@@ -52,7 +52,7 @@ def where(frame: FrameType | None) -> Where:
     library: Place | None = None
     while frame is not None and len(user) < MOST_FRAMES:
         code = frame.f_code
-        kind, place = frames.kind_of(code.co_filename), (code, frame.f_lasti)
+        kind, place = frames.kind_of_code(code), (code, frame.f_lasti)
         found: Place | None = place
         if kind == frames.FRAMEWORK and os.path.basename(code.co_filename).startswith(frames.GENERATED):
             found = private.origin(code.co_filename, frame.f_lineno)

@@ -8,6 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from whygrad.capture.blame import our_own
 from whygrad.capture.guard import Guard
 from whygrad.capture.tensorflow import private, vocabulary
 from whygrad.capture.tensorflow.departures import Departures
@@ -54,6 +55,8 @@ class Recorder:
         try:
             self._seen(_text(operation), list(inputs), attrs, list(outputs), graph, frame)
         except Exception as error:
+            if not our_own(error):
+                raise
             self.guard.fail(error, "an operation")
         finally:
             self.paused -= 1

@@ -144,9 +144,7 @@ class Sampling:
                 applied, rest = arrays[: len(numbers)], arrays[len(numbers) :]
                 raws = dict(zip(there, rest, strict=False))
                 losses = {name: float(value) for name, value in zip(named, rest[len(there) :], strict=True)}
-                self.capture.guard(
-                    lambda: self._write(held, numbers, raws, applied, update, losses), "telemetry inside a function"
-                )
+                self.capture.guard(lambda: self._write(held, numbers, raws, applied, update, losses), "telemetry")
             self.budget.settle(turn, len(self._turns))
         skipped = 0 if self.budget.share >= 1 else self.budget.skip(turn, update)
         return np.int64(update + skipped)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from functools import partial
 from typing import Any
 
 from whygrad.capture.tensorflow.places import Where
@@ -66,7 +67,7 @@ class Shadow:
 
     def put(self, tensor: Any, node: Node) -> None:
         key = id(tensor)
-        self._table[key] = (node, weakref.ref(tensor, lambda _: self._table.pop(key, None)))
+        self._table[key] = (node, weakref.ref(tensor, partial(self._table.pop, key)))
 
     def left(self, value: float, node: Node) -> None:
         if len(self._values) < MOST_VALUES:

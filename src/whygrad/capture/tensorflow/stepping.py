@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import weakref
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from whygrad.capture import detours
 from whygrad.capture.clock import remember
-from whygrad.capture.patches import Patches
+from whygrad.capture.detours import Detours, Function
 from whygrad.capture.tensorflow.errors import NOTHING
 from whygrad.capture.tensorflow.places import Where, where
 from whygrad.trace import Raised, Step
@@ -55,29 +56,29 @@ class Stepping:
     def updates(self) -> int:
         return sum(held.steps for held in self.optimizers)
 
-    def patch(self, patches: Patches, owner: Any, entrances: dict[str, Callable[..., Pairs]]) -> None:
-        """Wrap the entrances of one class of optimizers; each says how to read its arguments."""
-        stepping = self
-        construct = owner.__init__
-
-        def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-            stepping._made.setdefault(id(self), where(sys._getframe(1)))
-            construct(self, *args, **kwargs)
-
-        patches.set(owner, "__init__", __init__)
+    def attach(self, always: Detours, owner: Any, entrances: dict[str, Callable[..., Pairs]]) -> None:
+        """Follow the entrances of one class of optimizers; each says how to read its arguments."""
+        always.set(owner, "__init__", self._constructing)
         for name, read in entrances.items():
-            self._wrap(patches, owner, name, read)
+            always.set(owner, name, partial(self._applying, read=read))
 
-    def _wrap(self, patches: Patches, owner: Any, name: str, read: Callable[..., Pairs]) -> None:
-        original, stepping = getattr(owner, name), self
+    def _constructing(self, original: Function) -> Function:
+        def init(optimizer: Any, *args: Any, **kwargs: Any) -> None:
+            frame = detours.caller()
+            self.capture.guard(lambda: self._made.setdefault(id(optimizer), where(frame)), "an optimizer")
+            original(optimizer, *args, **kwargs)
 
-        def entrance(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if stepping._depth or stepping.capture.guard.broken is not None:
-                return original(self, *args, **kwargs)
+        return init
+
+    def _applying(self, original: Function, read: Callable[..., Pairs]) -> Function:
+        def entrance(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+            if self._depth or self.capture.guard.broken is not None:
+                return original(optimizer, *args, **kwargs)
+            frame = detours.caller()
             args, kwargs, pairs = _listed(args, kwargs, read)
-            return stepping.applied(original, self, args, kwargs, pairs, sys._getframe(1))
+            return self.applied(original, optimizer, args, kwargs, pairs, frame)
 
-        patches.set(owner, name, entrance)
+        return entrance
 
     def applied(self, original: Any, optimizer: Any, args: Any, kwargs: Any, pairs: Pairs, frame: FrameType) -> Any:
         capture = self.capture

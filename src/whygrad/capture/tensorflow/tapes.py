@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import sys
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
+from whygrad.capture import detours
+from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
-from whygrad.capture.patches import Patches
 from whygrad.capture.tensorflow.places import Where, where
 
 if TYPE_CHECKING:
@@ -52,35 +51,42 @@ class Tapes:
         """The tapes that record now."""
         return frozenset() if self.paused else frozenset(tape.number for tape in self.active)
 
-    def patch(self, patches: Patches) -> None:
-        tapes, guard = self, self.guard
-        push, pop = tf.GradientTape._push_tape, tf.GradientTape._pop_tape
-        stop = tf.GradientTape.stop_recording
+    def attach(self, always: Detours) -> None:
+        always.set(tf.GradientTape, "_push_tape", self._pushing)
+        always.set(tf.GradientTape, "_pop_tape", self._popping)
+        always.set(tf.GradientTape, "stop_recording", self._stopping)
 
-        def _push_tape(self: Any) -> None:
-            push(self)
-            if tapes.wanted():
-                frame = sys._getframe(1)
-                guard(lambda: tapes.opened(self, where(frame)), "opening a tape")
+    def _pushing(self, original: Function) -> Function:
+        def _push_tape(tape: Any) -> None:
+            original(tape)
+            if self.wanted():
+                frame = detours.caller()
+                self.guard(lambda: self.opened(tape, where(frame)), "opening a tape")
 
-        def _pop_tape(self: Any) -> None:
-            pop(self)
-            if tapes.active:
-                guard(lambda: tapes.closed(self), "closing a tape")
+        return _push_tape
 
+    def _popping(self, original: Function) -> Function:
+        def _pop_tape(tape: Any) -> None:
+            original(tape)
+            if self.active:
+                self.guard(lambda: self.closed(tape), "closing a tape")
+
+        return _pop_tape
+
+    def _stopping(self, original: Function) -> Function:
         @contextmanager
-        @functools.wraps(stop)
-        def stop_recording(self: Any) -> Iterator[None]:
-            tapes.paused.append(where(sys._getframe(2)) if tapes.wanted() else Where())
+        def stopped(tape: Any, place: Where) -> Iterator[None]:
+            self.paused.append(place)
             try:
-                with stop(self):
+                with original(tape):
                     yield
             finally:
-                tapes.paused.pop()
+                self.paused.pop()
 
-        patches.set(tf.GradientTape, "_push_tape", _push_tape)
-        patches.set(tf.GradientTape, "_pop_tape", _pop_tape)
-        patches.set(tf.GradientTape, "stop_recording", stop_recording)
+        def stop_recording(tape: Any) -> Any:
+            return stopped(tape, where(detours.caller()) if self.wanted() else Where())
+
+        return stop_recording
 
     def opened(self, tape: Any, place: Where) -> None:
         known = self.of(tape)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import gc
-import sys
 import weakref
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from whygrad.capture.patches import Patches
+from whygrad.capture import detours
+from whygrad.capture.detours import Detours, Function
+from whygrad.capture.guard import Guard
 from whygrad.capture.tensorflow import private
 from whygrad.capture.tensorflow.places import Where, where
 
@@ -52,21 +54,25 @@ class Variables:
         self._made: dict[int, tuple[weakref.ref[Any], Any, Where]] = {}
         """Variables that nobody has used yet; many, as an optimizer's own, never come to matter."""
 
-    def patch(self, patches: Patches) -> None:
+    def attach(self, always: Detours, guard: Guard) -> None:
         """Note where variables are made; it is the only time that the line is on the stack."""
-        if private.BaseVariable is None:
-            return
-        original = private.BaseVariable.__init__
-        variables = self
 
-        def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-            original(self, *args, **kwargs)
-            handle = getattr(self, "handle", None)
-            # An eager `assign` returns another object for the same variable; every step of an optimizer makes dozens.
-            if handle is not None and id(handle) not in variables._made and id(handle) not in variables._by_handle:
-                variables._made[id(handle)] = (weakref.ref(self), handle, where(sys._getframe(1)))
+        def making(original: Function) -> Function:
+            def init(variable: Any, *args: Any, **kwargs: Any) -> None:
+                original(variable, *args, **kwargs)
+                frame = detours.caller()
+                guard(lambda: self._new_variable(variable, frame), "a variable")
 
-        patches.set(private.BaseVariable, "__init__", __init__)
+            return init
+
+        if private.BaseVariable is not None:
+            always.set(private.BaseVariable, "__init__", making)
+
+    def _new_variable(self, variable: Any, frame: FrameType) -> None:
+        handle = getattr(variable, "handle", None)
+        # An eager `assign` returns another object for the same variable; every step of an optimizer makes dozens.
+        if handle is not None and id(handle) not in self._made and id(handle) not in self._by_handle:
+            self._made[id(handle)] = (weakref.ref(variable), handle, where(frame))
 
     def find_existing(self) -> None:
         """Variables from before the watching began."""

@@ -6,6 +6,7 @@ import re
 
 import torch
 
+from whygrad.capture.torch import modules
 from whygrad.capture.torch.parameters import Parameters
 from whygrad.trace import Alias
 
@@ -28,7 +29,7 @@ class Aliasing:
         """By name: steps that had used each parameter's gradient when the name was first seen on it."""
 
     def saw(self, path: str, module: torch.nn.Module) -> None:
-        found = (self.parameters.find(p) for p in module.parameters())
+        found = (self.parameters.find(p) for p in modules.parameters(module))
         numbers = frozenset(known.number for known in found if known is not None)
         if (
             numbers

@@ -9,6 +9,7 @@ import torch
 from whygrad.capture.torch.parameters import Known, shape
 from whygrad.source import expressions, positions
 from whygrad.trace import Optimizer, Parameter, Site, Trace
+from whygrad.trace.completed import completed
 
 if TYPE_CHECKING:
     from whygrad.capture.torch.capture import Capture
@@ -56,6 +57,8 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
         limits=_limits(capture),
     )
     trace.cut_short = escaped is not None
+    trace.gaps = capture.guard.gaps()
+    trace.unseen = capture.backwards.unseen()
     trace.ran = {(code.co_filename, code.co_name) for code in capture.recorder.ran if code is not None}
     trace.failure = capture.failing.failure
     trace.scalers = capture.sampling.scaling.seen()
@@ -63,7 +66,7 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
     trace.results = {positions.resolve(*place): name for place, name in capture.recorder.results.items()}
     trace.variables = {n: name for n, name in capture.keeping.names.items() if n in trace.graph.ops}
     _held_counts(trace)
-    return trace
+    return trace if capture.guard.broken is None else completed(trace, capture.stepping.completed)
 
 
 def parameters_of(capture: Capture) -> list[Parameter]:
@@ -103,6 +106,7 @@ def _parameter(known: Known) -> Parameter:
         known.derived_from,
         known.moved,
         known.shift,
+        known.finite,
         known.rewritten,
         known.still,
         tuple(sorted(known.same_memory)),
@@ -135,14 +139,8 @@ def _held_counts(trace: Trace) -> None:
         trace.parameters[number].held_steps = sum(o.steps for o in holders)
 
 
-def broken(capture: Capture) -> list[str]:
-    if capture.guard.broken is None:
-        return []
-    return [f"watching stopped early after an internal error ({capture.guard.broken})"]
-
-
 def _limits(capture: Capture) -> list[str]:
-    out = broken(capture)
+    out = capture.guard.limits()
     if capture.shadow.truncated or capture.extraction.truncated:
         out.append("the history of long-lived values was cut off to bound memory")
     return out

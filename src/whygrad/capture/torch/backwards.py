@@ -16,7 +16,7 @@ from whygrad.capture.torch import sharing
 from whygrad.capture.torch.extraction import Extraction
 from whygrad.capture.torch.shadow import Node
 from whygrad.source import expressions
-from whygrad.trace import Backward, Kind, Step
+from whygrad.trace import Backward, Kind, Site, Step
 
 if TYPE_CHECKING:
     from whygrad.capture.torch.capture import Capture
@@ -48,6 +48,9 @@ class Backwards:
         self.count = 0
         self._since_open = 0
         self._roots: dict[Any, int] = {}
+        self._seen: set[tuple[int, ...]] = set()
+        self._unseen: dict[tuple[int, ...], Site | None] = {}
+        """Where a loss was differentiated while nothing was traced, and not again since."""
         self._early: set[int] = set()
         """Parameters whose gradient the running backward has deposited and a step inside it used."""
 
@@ -59,14 +62,19 @@ class Backwards:
     def before(self, frame: FrameType, roots: list[Tensor], how: str) -> _Pending | None:
         capture = self.capture
         code, lasti, inner = frames.locate(frame)
-        unseen = capture.window.backward((id(code), lasti, *((id(inner[0]), inner[1]) if inner is not None else ())))
+        place = (id(code), lasti, *((id(inner[0]), inner[1]) if inner is not None else ()))
+        unseen = capture.window.backward(place)
         if not capture.tracing:
+            if place not in self._seen and place not in self._unseen:
+                self._unseen[place] = frames.site(code, lasti, inner)
             if capture.window.should_open(capture.protocol.updates, unseen, False):
                 capture.open()
             else:
                 capture.settled.add((id(frame.f_code), frame.f_lasti))
             return None
         self.count += 1
+        self._seen.add(place)
+        self._unseen.pop(place, None)
         site = frames.site(code, lasti, inner)
         root = self._root(roots)
         inside = frames.site(*inner) if inner is not None and code is not None else None
@@ -86,9 +94,10 @@ class Backwards:
         first = MOST_ROOTS if capture.window.first else 1
         keep = root is not None and (count < first or count & (count - 1) == 0)
         if count < 2 or capture.naming.wanted():
-            capture.naming.look(frame)
+            capture.guard(lambda: capture.naming.look(frame), "names")
         capture.mode.pause.depth += 1
         capture.calls_at_backward = capture.mode.calls
+        capture.mode.something_new()
         self._since_open += 1
         capture.recorder.attentive = self._since_open < ATTENTIVE or not self._since_open % ATTENTIVE
         capture.parameters.differentiated(roots)
@@ -96,6 +105,10 @@ class Backwards:
         if keep and root is not None and how == "backward" and len(roots) == 1:
             self._look(backward, roots[0], root, count)
         return _Pending(backward, capture.gradients.snapshot(), root, keep)
+
+    def unseen(self) -> list[Site]:
+        """Where losses were differentiated that were never traced."""
+        return [site for site in self._unseen.values() if site is not None]
 
     def _look(self, backward: Backward, loss: Tensor, root: Node, count: int) -> None:
         """What the loss is made of, for the matrix and, where the update is sampled, for the telemetry."""
@@ -109,7 +122,7 @@ class Backwards:
         if apart:
             self._measure(backward, loss, scratch, number)
         if capture.count.measured:
-            capture.shown.look(backward, scratch.graph, number)
+            capture.guard(lambda: capture.shown.look(backward, scratch.graph, number), "telemetry")
 
     def _measure(self, backward: Backward, loss: Tensor, scratch: Extraction, number: int) -> None:
         try:
@@ -138,12 +151,7 @@ class Backwards:
     def after(self, pending: _Pending | FrameType, error: Exception | None, result: Any = None) -> None:
         capture = self.capture
         if not isinstance(pending, _Pending):  # Not traced, but it raised.
-            assert error is not None
-            site = frames.user_site(pending)
-            untraced = Backward(0, site, None, self._loss_name(site, None))
-            capture.errors.in_backward(error, untraced, None, None)
-            if not torch.is_grad_enabled():
-                capture.errors.still_off(frames.user_stack(pending))
+            capture.guard(lambda: self._explain_untraced(error, pending), "explanations")
             return
         backward = pending.backward
         capture.mode.pause.depth = max(0, capture.mode.pause.depth - 1)
@@ -156,11 +164,23 @@ class Backwards:
         capture.errors.freed(pending.root, backward)
         capture.protocol.backwards.append(backward)
         if error is not None:
-            capture.errors.in_backward(error, backward, pending.root, capture.regions.current())
-            capture.keeping.raised(sys._getframe())
+            frame = sys._getframe()
+            capture.guard(lambda: self._explain(error, pending), "explanations")
+            capture.guard(lambda: capture.keeping.raised(frame), "kept tensors")
         if capture.stepping.inside:
             capture.stepping.inside = False
             capture.close_if_enough()
+
+    def _explain(self, error: Exception, pending: _Pending) -> None:
+        self.capture.errors.in_backward(error, pending.backward, pending.root, self.capture.regions.current())
+
+    def _explain_untraced(self, error: Exception | None, frame: FrameType) -> None:
+        assert error is not None
+        site = frames.user_site(frame)
+        untraced = Backward(0, site, None, self._loss_name(site, None))
+        self.capture.errors.in_backward(error, untraced, None, None)
+        if not torch.is_grad_enabled():
+            self.capture.errors.still_off(frames.user_stack(frame))
 
     def consumed_early(self, step: Step) -> None:
         """A step in a hook of the backward that is running: what it finds has just been deposited."""

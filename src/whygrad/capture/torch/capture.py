@@ -7,13 +7,15 @@ from contextlib import ExitStack
 from types import FrameType
 from typing import Any
 
+import torch
+
 from whygrad.capture.budget import Budget
 from whygrad.capture.clock import Clock
+from whygrad.capture.detours import Detours
 from whygrad.capture.guard import Guard
 from whygrad.capture.options import Options
-from whygrad.capture.patches import Patches
 from whygrad.capture.torch import raising, threads, transforms
-from whygrad.capture.torch.assembly import assemble, broken
+from whygrad.capture.torch.assembly import assemble
 from whygrad.capture.torch.backwards import Backwards
 from whygrad.capture.torch.differentiating import Count, Differentiating
 from whygrad.capture.torch.entrances import Entrances
@@ -30,6 +32,7 @@ from whygrad.capture.torch.regions import Regions
 from whygrad.capture.torch.sampling import Sampling
 from whygrad.capture.torch.shadow import Shadow
 from whygrad.capture.torch.showing import Shown
+from whygrad.capture.torch.slumber import Slumber
 from whygrad.capture.torch.stepping import Stepping
 from whygrad.capture.torch.switching import Switching
 from whygrad.capture.torch.touching import Touching
@@ -48,7 +51,7 @@ class Capture:
         self.shadow = Shadow()
         self.parameters = Parameters()
         self.regions = Regions(self.guard)
-        self.recorder = Recorder(self.shadow, self.regions, self.parameters)
+        self.recorder = Recorder(self.shadow, self.regions, self.parameters, self.guard)
         self.failing = Failing(self)
         self.backwards, self.stepping, self.touching = Backwards(self), Stepping(self), Touching(self)
         self.recorder.on_write = self.touching.written
@@ -69,6 +72,9 @@ class Capture:
         self.switching.updates = lambda: self.protocol.updates
         self.switching.on_eval = self.stepping.evaluating
         self.keeping = Keeping(self.shadow)
+        self.slumber = Slumber(self)
+        self.mode.on_long = self.slumber.repeats
+        self.recorder.on_place = self.mode.something_new
         self.count = Count()
         self.shown = Shown(self)
         self.settled: set[tuple[int, int]] = set()
@@ -85,7 +91,8 @@ class Capture:
         self.protocol.sample, self.protocol.sampled = self.sampling.before_step, self.sampling.after_step
         self.differentiating.failed = self.failing.noticed
         self.differentiating.deposited = self.sampling.deposited
-        self._always, self._during = Patches(), Patches()
+        self.sampling.scaling.on_scaled = self.gradients.scaled
+        self._always, self._during = Detours(torch.compiler.is_compiling), Detours(torch.compiler.is_compiling)
         self.tracing = False
         self.calls_at_backward = 0
         self.traced_updates = 0
@@ -100,28 +107,21 @@ class Capture:
         self.guard(self._attach, "attaching")
 
     def _attach(self) -> None:
-        self.differentiating.patch(self._always, self.backwards.before, self.backwards.after)
-        self.protocol.patch_always(self._always)
-        self.entrances.patch_parameters(self._always)
-        self.switching.patch(self._always)
-        self.sampling.scaling.patch(self._always)
+        self.differentiating.attach(self._always, self.backwards.before, self.backwards.after)
+        self.protocol.attach(self._always)
+        self.entrances.attach(self._always)
+        self.switching.attach(self._always)
+        self.sampling.scaling.attach(self._always)
         if self.window.open:
             self.open()
 
     def stop(self, escaped: BaseException | None = None) -> Trace:
         """End the watching; of PyTorch's errors only the one that escaped counts."""
-        try:
-            self.detach()
-        except Exception as error:
-            self.guard.fail(error, "detaching")
+        self.guard.final(self.detach, "detaching")
         self.guard(self.sampling.finish, "telemetry")
-        try:
-            if self.protocol.updates:
-                self.weights.finish(self.protocol.updates, self.stepping.held())
-            return assemble(self, escaped)
-        except Exception as error:
-            self.guard.fail(error, "assembling")
-            return Trace(limits=broken(self))
+        if self.protocol.updates:
+            self.guard(lambda: self.weights.finish(self.protocol.updates, self.stepping.held()), "weights")
+        return self.guard.final(lambda: assemble(self, escaped), "assembling") or Trace(gaps=self.guard.gaps())
 
     def snapshot(self) -> Trace:
         """What has been seen so far. Its graph is its own: answers about one that still grows must not be kept."""
@@ -138,6 +138,8 @@ class Capture:
         self.count.measured = False
         with ExitStack() as whatever_fails:
             whatever_fails.callback(self.protocol.unhook)
+            whatever_fails.callback(self.entrances.detach)
+            whatever_fails.callback(self.slumber.end)
             whatever_fails.callback(self._always.undo)
             whatever_fails.callback(self._during.undo)
             whatever_fails.callback(threads.remove, self.mode)  # Another thread may have closed the window.
@@ -148,24 +150,27 @@ class Capture:
             return
         self.tracing = self.window.open = True
         self.windows += 1
-        self.regions.patch(self._during)
-        self.entrances.patch(self._during)
-        transforms.patch(self._during, self.recorder, self.guard, lambda: self.recording)
-        threads.patch(self._during, self.mode, self.guard)
+        self.regions.follow(self._during)
+        self.entrances.follow(self._during)
+        transforms.follow(self._during, self.recorder, self.guard, lambda: self.recording)
+        threads.follow(self._during, self.mode, self.guard)
         self.gradients.forget()
-        self.gradients.patch(self._during)
-        self.sampling.scaling.patch_steps(self._during)
+        self.gradients.follow(self._during)
+        self.sampling.scaling.follow(self._during)
         self.mode.live = True
         self.mode.pause.depth = 0
         self.calls_at_backward = self.mode.calls
+        self.mode.something_new()
         self.backwards.forget()
         self.settled.clear()
         self.protocol.listen(True)
         self.count.quiet = False
+        self.slumber.opened()
         if not self.mode.pause.aside:
             threads.insert(self.mode)
 
-    def _close(self) -> None:
+    def doze(self) -> None:
+        """Stop tracing for a while; what is known of living tensors stays known."""
         if not self.tracing:
             return
         self.tracing = self.window.open = False
@@ -174,12 +179,17 @@ class Capture:
         self._during.undo()
         threads.remove(self.mode)
         self.mode.live = False
-        self.shadow.clear()
+
+    def _close(self) -> None:
+        if self.tracing:
+            self.doze()
+            self.shadow.clear()
+            self.slumber.closed()
 
     def close_if_enough(self) -> None:
         if self.window.should_close(self.mode.calls - self.calls_at_backward):
             self._close()
 
     def _op_raised(self, name: str, args: Any, error: Exception, frame: FrameType) -> None:
-        self.naming.look(frame)
+        self.guard(lambda: self.naming.look(frame), "names")
         self.errors.in_operation(name, args, error, frame, self.recorder)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import inspect
-import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 from typing import Any
 
 import torch
 
+from whygrad.capture import detours, standins
+from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
-from whygrad.capture.patches import Patches
 from whygrad.capture.torch.failing import finite
 
 Tensor = torch.Tensor
@@ -123,17 +124,18 @@ class Differentiating:
     def inside(self) -> bool:
         return self._inside.flag
 
-    def patch(self, patches: Patches, before: Callable[..., Any], after: Callable[..., None]) -> None:
-        # Tensor.backward comes here as well.
-        for name in ("backward", "grad"):
-            original = getattr(torch.autograd, name)
-            watched = self._watched(original, self._attended(original, name, before, after), after)
-            hurries = tuple(inspect.signature(original).parameters) == _BACKWARD
-            patches.set(torch.autograd, name, self._hurried(original, watched, after) if hurries else _called(watched))
+    def attach(self, always: Detours, before: Callable[..., Any], after: Callable[..., None]) -> None:
+        for name in ("backward", "grad"):  # Tensor.backward comes here as well.
+            always.set(torch.autograd, name, partial(self._watching, how=name, before=before, after=after))
 
-    def _hurried(
-        self, original: Callable[..., Any], watched: Watched, after: Callable[..., None]
-    ) -> Callable[..., Any]:
+    def _watching(
+        self, original: Function, how: str, before: Callable[..., Any], after: Callable[..., None]
+    ) -> Function:
+        watched = self._watched(original, self._attended(original, how, before, after), after)
+        hurries = tuple(inspect.signature(original).parameters) == _BACKWARD
+        return self._hurried(original, watched, after) if hurries else _called(watched)
+
+    def _hurried(self, original: Function, watched: Watched, after: Callable[..., None]) -> Function:
         """The way past between two looks: as little as can be, since all memory of ours that it touches is cold.
 
         On a small DQN (torch 2.13) reading the loss takes 0.6 % of an update and the rest 0.2 %; asking where the loss
@@ -159,21 +161,21 @@ class Differentiating:
                     try:
                         return original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
                     except Exception as error:
-                        self._finish(after, sys._getframe(1), error, None)
+                        self._finish(after, detours.caller(), error, None)
                         raise
             given = (tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
-            return watched(sys._getframe(1), given, {})
+            return watched(detours.caller(), given, {})
 
         return backward
 
-    def _watched(self, original: Callable[..., Any], attended: Watched, after: Callable[..., None]) -> Watched:
+    def _watched(self, original: Function, attended: Watched, after: Callable[..., None]) -> Watched:
         def differentiate(frame: FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             if frame.f_code is _TENSOR_BACKWARD and frame.f_back is not None:
                 frame = frame.f_back
             if not self._passes(frame, args):
                 return attended(frame, args, kwargs)
             try:
-                return original(*args, **kwargs)
+                return standins.call(original, args, kwargs, frame)
             except Exception as error:
                 self._finish(after, frame, error, None)
                 raise
@@ -195,13 +197,13 @@ class Differentiating:
         return True
 
     def _attended(
-        self, original: Callable[..., Any], how: str, before: Callable[..., Any], after: Callable[..., None]
+        self, original: Function, how: str, before: Callable[..., Any], after: Callable[..., None]
     ) -> Watched:
         inside, settled, count = self._inside, self.settled, self.count
 
         def differentiate(frame: FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             if inside.flag:
-                return original(*args, **kwargs)
+                return standins.call(original, args, kwargs, frame)
             count.called()
             if count.quiet and not finite(args):
                 self._fail(args[0], frame)
@@ -213,7 +215,7 @@ class Differentiating:
                 token = self._begin(before, frame, roots, how)
             try:
                 try:
-                    result = original(*args, **kwargs)
+                    result = standins.call(original, args, kwargs, frame)
                 except Exception as error:
                     inside.flag = False
                     self._finish(after, token or frame, error, None)
@@ -243,15 +245,15 @@ class Differentiating:
 
     def _measure(self, roots: Any, frame: FrameType) -> None:
         with torch._C.DisableTorchFunction():
-            self.guard(lambda: self.deposited(roots, frame), "backward")
+            self.guard(lambda: self.deposited(roots, frame), "telemetry")
 
     def _finish(self, after: Callable[..., None], token: Any, error: Exception | None, result: Any) -> None:
         with torch._C.DisableTorchFunction():
             self.guard(lambda: after(token, error, result), "backward")
 
 
-def _called(watched: Watched) -> Callable[..., Any]:
+def _called(watched: Watched) -> Function:
     def differentiate(*args: Any, **kwargs: Any) -> Any:
-        return watched(sys._getframe(1), args, kwargs)
+        return watched(detours.caller(), args, kwargs)
 
     return differentiate

@@ -8,10 +8,15 @@ from types import FrameType
 from typing import Any
 
 import torch
+from torch.nn.modules.module import (
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
 
-from whygrad.capture import frames
+from whygrad.capture import detours, frames, standins
+from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
-from whygrad.capture.patches import Patches
+from whygrad.capture.torch import modules
 from whygrad.capture.torch.parameters import shape
 from whygrad.capture.torch.recording import Recorder
 from whygrad.capture.torch.shadow import Node
@@ -22,58 +27,59 @@ Tensor = torch.Tensor
 
 
 class Entrances:
-    """Patches for `from_numpy`, `Parameter`, `Variable` and `autograd.Function`."""
+    """Detours of `from_numpy`, `Parameter`, `Variable` and `autograd.Function`."""
 
     def __init__(self, recorder: Recorder, guard: Guard, recording: Callable[[], bool]) -> None:
         self.recorder = recorder
         self.guard = guard
         self.recording = recording
+        self._hooks: list[Any] = []
 
-    def patch(self, patches: Patches) -> None:
-        self._patch_from_numpy(patches)
-        self._patch_variable(patches)
-        self._patch_function(patches)
+    def follow(self, during: Detours) -> None:
+        during.set(torch.autograd.Function, "apply", self._applying)
 
-    def patch_parameters(self, patches: Patches) -> None:
-        """Kept on for the whole run: where a parameter was made matters whenever it was made."""
-        original = torch.nn.Parameter.__dict__["__new__"]
-        plain = getattr(original, "__func__", original)
+    def attach(self, always: Detours) -> None:
+        """For the whole run: where a parameter was made matters whenever it was made, and the names of what is
+        written in C are bound anew only once."""
+        always.set(torch.nn.Parameter, "__new__", self._making)
+        always.set(torch.nn.Parameter, "__deepcopy__", self._copying)
+        always.set(torch, "from_numpy", self._from_numpy)
+        always.set(torch.autograd.Variable, "__new__", self._variable)
+        self._hooks = [
+            register_module_parameter_registration_hook(self._registering),
+            register_module_module_registration_hook(self._registering),
+        ]
 
-        def new(cls: Any, data: Any = None, requires_grad: bool = True) -> Any:
-            out = plain(cls, data, requires_grad)
-            frame = sys._getframe(1)
+    def detach(self) -> None:
+        while self._hooks:
+            self._hooks.pop().remove()
+
+    def _making(self, original: Function) -> Function:
+        def new(cls: Any, data: Any, requires_grad: Any) -> Any:
+            frame = detours.caller()
+            out = standins.call(original, (cls, data, requires_grad), {}, frame)
             self.guard(lambda: self._parameter(data, out, frame), "parameter")
             return out
 
-        patches.set(torch.nn.Parameter, "__new__", new)
-        deepcopy = torch.nn.Parameter.__deepcopy__
+        return new
 
-        def copied(self_: Any, memo: Any) -> Any:
-            out = deepcopy(self_, memo)
-            frame = sys._getframe(1)
-            self.guard(lambda: self._copied(self_, out, frame), "deepcopy")
+    def _copying(self, original: Function) -> Function:
+        def deepcopy(source: Any, memo: Any) -> Any:
+            frame = detours.caller()
+            out = standins.call(original, (source, memo), {}, frame)
+            self.guard(lambda: self._copied(source, out, frame), "deepcopy")
             return out
 
-        patches.set(torch.nn.Parameter, "__deepcopy__", copied)
-        self._patch_assignment(patches)
+        return deepcopy
 
-    def _patch_assignment(self, patches: Patches) -> None:
+    def _registering(self, module: Any, name: str, value: Any) -> None:
         """A module or parameter put in the place of another: that line may leave an optimizer behind."""
-        original = torch.nn.Module.__setattr__
-        kinds = (torch.nn.Module, torch.nn.Parameter)
-
-        def assign(module: Any, name: str, value: Any) -> None:
-            replaces = isinstance(value, kinds) and self.guard(lambda: _differs(module, name, value), "assignment")
-            original(module, name, value)
-            if replaces:
-                frame = sys._getframe(1)
-                self.guard(lambda: self._replaced(value, frame), "assignment")
-
-        patches.set(torch.nn.Module, "__setattr__", assign)
+        frame = sys._getframe(1)
+        self.guard(lambda: self._replaced(value, frame) if _differs(module, name, value) else None, "assignments")
 
     def _replaced(self, value: Any, frame: FrameType) -> None:
         site = frames.user_site(frame)
-        for tensor in [value] if isinstance(value, Tensor) else value.parameters():
+        for tensor in [value] if isinstance(value, Tensor) else modules.parameters(value):
             self.recorder.parameters.register(tensor).replaced = site
 
     def _parameter(self, data: Any, out: Any, frame: FrameType) -> None:
@@ -97,48 +103,42 @@ class Entrances:
         if not out.requires_grad:  # The copy inherits the freeze, and is to blame where that was not seen.
             known.frozen = original.frozen or frames.user_site(frame)
 
-    def _patch_from_numpy(self, patches: Patches) -> None:
-        original = torch.from_numpy
-
-        def from_numpy(array: Any) -> Any:
-            out = original(array)
-            frame = sys._getframe(1)
-            if self.recording():
-                self.guard(lambda: self.recorder.copied("from_numpy", array, out, frame), "from_numpy")
+    def _from_numpy(self, original: Function) -> Function:
+        def from_numpy(*args: Any, **kwargs: Any) -> Any:
+            frame = detours.caller()
+            out = standins.call(original, args, kwargs, frame)
+            if args and self.recording():
+                self.guard(lambda: self.recorder.copied("from_numpy", args[0], out, frame), "from_numpy")
             return out
 
-        patches.set(torch, "from_numpy", from_numpy)
+        return from_numpy
 
-    def _patch_variable(self, patches: Patches) -> None:
-        base = torch._C._LegacyVariableBase
-
+    def _variable(self, original: Function) -> Function:
         def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
-            out = base.__new__(cls, *args, **kwargs)
-            frame = sys._getframe(1)
+            frame = detours.caller()
+            out = standins.call(original, (cls, *args), kwargs, frame)
             if args and isinstance(args[0], Tensor) and self.recording():
                 self.guard(lambda: self.recorder.copied("Variable", args[0], out, frame), "Variable")
             return out
 
-        patches.set(torch.autograd.Variable, "__new__", new)
+        return new
 
-    def _patch_function(self, patches: Patches) -> None:
-        original = torch.autograd.Function.__dict__["apply"].__func__
-
+    def _applying(self, original: Function) -> Function:
         def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+            frame = detours.caller()
             if not self.recording() or torch._C._are_functorch_transforms_active():
-                return original(cls, *args, **kwargs)
-            frame = sys._getframe(1)
+                return standins.call(original, (cls, *args), kwargs, frame)
             by = "checkpoint" if cls.__name__ == "CheckpointFunction" else "function"
             owner = self.guard(lambda: self.recorder.regions.function(frame, by), "function")
             try:
-                out = original(cls, *args, **kwargs)
+                out = standins.call(original, (cls, *args), kwargs, frame)
             finally:
                 if owner is not None:
                     self.recorder.regions.left(owner)
             self.guard(lambda: self._applied(cls, args, out, frame, by), "function")
             return out
 
-        patches.set(torch.autograd.Function, "apply", apply)
+        return apply
 
     def _applied(self, cls: Any, args: Any, out: Any, frame: FrameType, by: str) -> None:
         """One node for the whole function, above whatever its forward did."""

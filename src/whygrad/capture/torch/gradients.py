@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from types import FrameType
+from functools import partial
+from types import FrameType, GeneratorType
 from typing import Any
 
 import torch
 
-from whygrad.capture import frames
+from whygrad.capture import detours, frames, standins
 from whygrad.capture.clock import Clock, remember
+from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
-from whygrad.capture.patches import Patches
+from whygrad.capture.torch import modules
 from whygrad.capture.torch.parameters import Known, Parameters, storage
 from whygrad.capture.torch.shadow import Node, Shadow
 from whygrad.trace import Clear, Clip, Kind, Site
@@ -57,59 +58,48 @@ class Gradients:
 
     # -- calls that clear, clip and scale
 
-    def patch(self, patches: Patches) -> None:
-        for owner, read in ((torch.optim.Optimizer, _optimizer_tensors), (torch.nn.Module, _module_tensors)):
-            self._patch_clearing(patches, owner, read)
-        for name in CLIPPING:
+    def follow(self, during: Detours) -> None:
+        during.set(torch.optim.Optimizer, "zero_grad", partial(self._clearing, read=_optimizer_tensors))
+        during.set(torch.nn.Module, "zero_grad", partial(self._clearing, read=_module_tensors))
+        for name, how in CLIPPING.items():
             if hasattr(torch.nn.utils, name):
-                self._patch_clipping(patches, name)
-        self._patch_scaler(patches)
+                during.set(torch.nn.utils, name, partial(self._clipping, how=how))
 
-    def _patch_clearing(self, patches: Patches, owner: Any, read: Callable[[Any], list[Tensor]]) -> None:
-        original = owner.zero_grad
-
+    def _clearing(self, original: Function, read: Callable[[Any], list[Tensor]]) -> Function:
         def zero_grad(holder: Any, *args: Any, **kwargs: Any) -> Any:
-            if not self.tracing():
-                return original(holder, *args, **kwargs)
-            frame = sys._getframe(1)
+            frame = detours.caller()
+            recording = self.tracing()
             with _Paused(self.pause):
-                result = original(holder, *args, **kwargs)
-                self.guard(lambda: self.cleared(read(holder), frames.user_site(frame)), "zero_grad")
+                result = standins.call(original, (holder, *args), kwargs, frame)
+                if recording:
+                    self.guard(lambda: self.cleared(read(holder), frames.user_site(frame)), "zero_grad")
             return result
 
-        patches.set(owner, "zero_grad", zero_grad)
+        return zero_grad
 
-    def _patch_clipping(self, patches: Patches, name: str) -> None:
-        original = getattr(torch.nn.utils, name)
-
-        def clip(parameters: Any, *args: Any, **kwargs: Any) -> Any:
-            if not self.tracing():  # A name imported while tracing keeps this wrapper for good.
-                return original(parameters, *args, **kwargs)
-            frame = sys._getframe(1)
+    def _clipping(self, original: Function, how: str) -> Function:
+        def clip(*args: Any, **kwargs: Any) -> Any:
+            frame = detours.caller()
+            if not self.tracing() or not (args or "parameters" in kwargs):
+                return standins.call(original, args, kwargs, frame)
+            parameters, *rest = args or (kwargs.pop("parameters"),)
             tensors = [parameters] if isinstance(parameters, Tensor) else list(parameters)
-            limit = args[0] if args else kwargs.get("max_norm", kwargs.get("clip_value"))
+            # An empty generator is warned about, so it stays one.
+            handed = (t for t in tensors) if isinstance(parameters, GeneratorType) else tensors
+            limit = rest[0] if rest else kwargs.get("max_norm", kwargs.get("clip_value"))
             with _Paused(self.pause):
-                event = self.guard(lambda: self._clip(tensors, limit, CLIPPING[name], frame, parameters), "clip")
-                result = original(tensors, *args, **kwargs)
-                norm = kwargs.get("total_norm", args[1] if len(args) > 1 else None) if result is None else result
+                event = self.guard(lambda: self._clip(tensors, limit, how, frame, parameters), "clip")
+                result = standins.call(original, (handed, *rest), kwargs, frame)
+                norm = kwargs.get("total_norm", rest[1] if len(rest) > 1 else None) if result is None else result
                 if event is not None:
                     self.guard(lambda: self._clipped(event, norm), "clip")
             return result
 
-        patches.set(torch.nn.utils, name, clip)
+        return clip
 
-    def _patch_scaler(self, patches: Patches) -> None:
-        scaler = getattr(torch.amp, "GradScaler", None)
-        if scaler is None:
-            return
-        for name, scaled in (("scale", True), ("unscale_", False), ("step", False)):
-            original = getattr(scaler, name)
-
-            def call(self_: Any, *args: Any, _original: Any = original, _scaled: bool = scaled, **kwargs: Any) -> Any:
-                self._scaled = _scaled and bool(self.guard(lambda: self_.is_enabled(), "scaler"))
-                return _original(self_, *args, **kwargs)
-
-            patches.set(scaler, name, call)
+    def scaled(self, scaled: bool) -> None:
+        """A gradient scaler has multiplied a loss, or divided the gradients again."""
+        self._scaled = scaled
 
     # -- events
 
@@ -307,4 +297,4 @@ def _optimizer_tensors(optimizer: Any) -> list[Tensor]:
 
 
 def _module_tensors(module: Any) -> list[Tensor]:
-    return list(module.parameters())
+    return modules.parameters(module)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -26,6 +27,12 @@ class Left:
         self.steps = 0
 
 
+class Gone(weakref.ref[Any]):
+    """A reference to an optimizer that, when that is dead, stands for nobody's countdown."""
+
+    key = steps = 0
+
+
 class Passing:
     """The countdowns of all optimizers."""
 
@@ -33,7 +40,7 @@ class Passing:
 
     def __init__(self) -> None:
         self._by_key: dict[int, Left] = {}
-        self.latest = Left(0)
+        self.latest: Left | Gone = Left(0)
         """Whose step came last: mostly the one whose step comes next."""
 
     def hook(self, slow: Callable[[Any, Any, Any], None]) -> Callable[[Any, Any, Any], None]:
@@ -57,10 +64,17 @@ class Passing:
     def of(self, key: int) -> Left:
         return self._by_key.get(key) or Left(key)
 
-    def new(self, key: int) -> Left:
-        """For an optimizer that is seen for the first time, maybe where another one was."""
+    def new(self, optimizer: Any) -> tuple[Left, tuple[Gone, Gone]]:
+        """For an optimizer that is seen for the first time, maybe where another one was.
+
+        When it dies it is forgotten, without a line of Python: what a signal handler raises there would be lost.
+        """
+        key = id(optimizer)
         left = self.latest = self._by_key[key] = Left(key)
-        return left
+        return left, (
+            Gone(optimizer, partial(self._by_key.pop, key)),
+            Gone(optimizer, partial(setattr, self, "latest")),
+        )
 
 
 @dataclass
@@ -68,7 +82,7 @@ class Held:
     """An optimizer that was seen."""
 
     number: int
-    ref: weakref.ref[Any]
+    refs: tuple[weakref.ref[Any], ...]
     kind: str
     site: Site | None
     stack: tuple[Site, ...]
@@ -85,8 +99,8 @@ class Held:
     """Its learning rates were seen to change."""
     there: int = 0
     """When it was last seen to be alive."""
-    tensors: list[tuple[Known, torch.Tensor]] = field(default_factory=list)
-    """What it holds; the tensors live as long as the optimizer does."""
+    known: list[Known] = field(default_factory=list)
+    """What it holds."""
     stride: int = LEAST_STRIDE
     """Least number of steps between two looks at the gradients, so that looking stays cheap."""
     next_look: int = 0
@@ -94,6 +108,17 @@ class Held:
     """The step at which the telemetry wants to be asked again."""
     stopped: int | None = None
     """The step from which on every look found that a schedule had brought the learning rates to zero."""
+
+    @property
+    def tensors(self) -> list[tuple[Known, torch.Tensor]]:
+        """What it holds, as long as that lives."""
+        pairs = [(known, known.ref()) for known in self.known]
+        living = [(known, tensor) for known, tensor in pairs if tensor is not None]
+        return living if len(living) == len(pairs) else []
+
+    def ref(self) -> Any:
+        """The optimizer, if it lives."""
+        return self.refs[0]()
 
     @property
     def steps(self) -> int:
@@ -117,7 +142,3 @@ class Held:
         if steps > 0:
             self.counted += steps
             self.left.steps = steps
-
-    def died(self) -> None:
-        self.attend()
-        self.tensors.clear()

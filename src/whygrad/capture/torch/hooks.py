@@ -19,10 +19,10 @@ def observe(node: Node, tensor: torch.Tensor, frame: FrameType, guard: Guard) ->
     arrived = [False]
 
     def incoming(grad: Any) -> None:
-        arrived[0] = bool(guard(lambda: _real(grad), "hook"))
+        arrived[0] = bool(guard(lambda: _real(grad), "hooks"))
 
     def outgoing(grad: Any) -> None:
-        if arrived[0] and guard(lambda: _real(grad), "hook") is False:
+        if arrived[0] and guard(lambda: _real(grad), "hooks") is False:
             node.silenced = dict.fromkeys(range(len(node.inputs)), "zeros")
             node.hook = place
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import types
 import weakref
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from typing import Any
 import torch
 
 from whygrad.capture import frames
+from whygrad.capture.search import DEEPEST, MOST_ATTRIBUTES, PLAIN, attributes, closed, entries, is_a, items
 from whygrad.capture.torch.shadow import Node, Shadow
 from whygrad.trace import Kept
 
@@ -26,10 +26,9 @@ LATER = 16
 """Steps of an optimizer at which variables are searched: the first ones, then one in so many."""
 GROWING = 2
 """Steps in a row at which there were more than before."""
-DEEPEST = 4
 SHORT = 3
 """Operations from one value of a running mean to the next."""
-_PLAIN = (str, bytes, int, float, complex, bool, type(None), type, types.ModuleType, types.FunctionType)
+PLAIN_TENSORS = (torch.Tensor, torch.nn.Parameter)
 
 
 @dataclass
@@ -203,37 +202,35 @@ def _named(frame: FrameType | None) -> Iterator[tuple[torch.Tensor, str, str]]:
     """Tensors with a graph that variables of the running functions hold, directly or in containers."""
     seen: set[int] = set()
     while frame is not None:
-        if frames.kind_of(frame.f_code.co_filename) == frames.USER:
+        if frames.kind_of_code(frame.f_code) == frames.USER:
             for name, value in frames.variables(frame).items():
                 if not name.startswith("__"):
-                    yield from _safely(name, value, frame.f_code.co_filename, seen)
+                    yield from _inside(name, value, frame.f_code.co_filename, 0, seen)
         frame = frame.f_back
 
 
-def _safely(name: str, value: Any, file: str, seen: set[int]) -> list[tuple[torch.Tensor, str, str]]:
-    try:
-        return list(_inside(name, value, file, 0, seen))
-    except Exception:  # An object that does not like to be looked at keeps its secrets.
-        return []
-
-
 def _inside(path: str, value: Any, file: str, depth: int, seen: set[int]) -> Iterator[tuple[torch.Tensor, str, str]]:
-    if isinstance(value, torch.Tensor):
-        if value.grad_fn is not None:
+    if is_a(value, torch.Tensor):
+        if type(value) in PLAIN_TENSORS and value.grad_fn is not None:
             yield value, path, file
         return
-    if isinstance(value, _PLAIN) or depth > DEEPEST or id(value) in seen:
+    if is_a(value, PLAIN) or depth > DEEPEST or id(value) in seen:
         return
     seen.add(id(value))
-    if isinstance(value, dict):
-        for key, item in list(value.items())[-MOST_FOLLOWED:]:
-            yield from _inside(f"{path}[{key!r}]", item, file, depth + 1, seen)
-    elif isinstance(value, (list, tuple, set)) or type(value).__name__ == "deque":
-        for item in list(value)[-MOST_FOLLOWED:]:
-            yield from _inside(f"{path}[]", item, file, depth + 1, seen)
-    else:
-        attributes = getattr(value, "__dict__", None)
-        if isinstance(attributes, dict) and not type(value).__module__.startswith(("numpy", "torch", "gymnasium")):
-            for name, item in list(attributes.items())[:200]:
-                if not name.startswith("_"):
-                    yield from _inside(f"{path}.{name}", item, file, depth + 1, seen)
+    for inner, item in _members(value):
+        yield from _inside(path + inner, item, file, depth + 1, seen)
+
+
+def _members(value: Any) -> Iterator[tuple[str, Any]]:
+    """The latest items of containers: that is where something grows."""
+    held = entries(value, MOST_FOLLOWED, last=True)
+    if held is not None:
+        yield from held
+        return
+    listed = items(value, MOST_FOLLOWED, last=True)
+    if listed is not None:
+        yield from (("[]", item) for item in listed)
+    elif not closed(value):
+        for name, item in list(attributes(value).items())[:MOST_ATTRIBUTES]:
+            if type(name) is str and not name.startswith("_"):
+                yield f".{name}", item

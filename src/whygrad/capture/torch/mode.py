@@ -9,12 +9,19 @@ from types import FrameType
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
+from torch.overrides import TorchFunctionMode, handle_torch_function
 
+from whygrad.capture import standins
+from whygrad.capture.blame import our_own
 from whygrad.capture.guard import LONGEST_WAIT, Guard
 from whygrad.capture.torch import hooks
+from whygrad.capture.torch.elsewhere import rewritten
 from whygrad.capture.torch.recording import Recorder
 from whygrad.capture.torch.vocabulary import Role, role
+
+REPEATED = 6_000
+"""Operations in a row without one from a new place: the form of what repeats is known."""
+_DISPATCHING = handle_torch_function.__code__
 
 
 class Pause(threading.local):
@@ -36,49 +43,68 @@ class ShadowMode(TorchFunctionMode):
         self.live = False
         """Off again: a thread that still has the mode on its stack passes straight through."""
         self.calls = 0
+        self.long_at = 0
+        """The call at which it has been long that anything new was called, or a loss differentiated."""
+        self.on_long: Callable[[], None] = lambda: None
         self.hooked = False
-        """The user has registered a hook on some tensor."""
+        """The user has registered a hook on some tensor, or on the values that are saved for backward."""
         self.on_error: Callable[[Any, Any, Exception, FrameType], None] = lambda *_: None
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        if torch.compiler.is_compiling():
-            return func(*args, **kwargs)
-        if not self.live or self.pause.depth:
+        if torch.compiler.is_compiling():  # First of all: the compiler follows us up to here.
+            return func(*args, **(kwargs or {}))
+        kwargs, frame = kwargs or {}, sys._getframe(1)
+        if not self.live or self.pause.depth or rewritten():
             self.pause.aside += 1
             try:
-                return func(*args, **kwargs)
+                return standins.call(func, args, kwargs, _calling(frame))
             finally:
                 self.pause.aside -= 1
         kind, name = role(func)
         if name == "retain_grad":
             self.hooked = True
         if name == "register_hook":
-            return self._hooked(func, args, kwargs, sys._getframe(1))
+            return self._hooked(func, args, kwargs, frame)
         try:
-            out = func(*args, **kwargs)
+            out = standins.call(func, args, kwargs, _calling(frame))
         except Exception as error:
             if name != "backward":
-                self._raised(name, args, error, sys._getframe(1))
+                self._raised(name, args, error, frame)
             raise
         if kind is not Role.IGNORE and not torch._C._are_functorch_transforms_active():
             self.calls += 1
-            self.pause.depth += 1
-            taken = self.guard.alone.acquire(timeout=LONGEST_WAIT)
-            try:
-                self.recorder.record(func, args, kwargs, out, sys._getframe(1))
-            except Exception as error:
-                self.guard.fail(error, "recording")
-            finally:
-                self.pause.depth -= 1
-                if taken:
-                    self.guard.alone.release()
+            self._record(func, types, args, kwargs, out, frame)
         return out
+
+    def something_new(self) -> None:
+        """An operation from a place that was not known."""
+        self.long_at = self.calls + REPEATED
+
+    def _record(self, func: Any, types: Any, args: Any, kwargs: Any, out: Any, frame: FrameType) -> None:
+        self.pause.depth += 1
+        taken = self.guard.alone.acquire(timeout=LONGEST_WAIT)
+        try:
+            if self.calls >= self.long_at:
+                self.on_long()
+            if types:  # To read the shape of such a tensor would call the user's own function.
+                with torch._C.DisableTorchFunctionSubclass():
+                    self.recorder.record(func, args, kwargs, out, frame)
+            else:
+                self.recorder.record(func, args, kwargs, out, frame)
+        except Exception as error:
+            if not our_own(error):
+                raise
+            self.guard.fail(error, "recording")
+        finally:
+            self.pause.depth -= 1
+            if taken:
+                self.guard.alone.release()
 
     def _raised(self, name: str, args: Any, error: Exception, frame: FrameType) -> None:
         self.pause.depth += 1
         try:
-            self.guard(lambda: self.on_error(name, args, error, frame), "error")
+            with torch._C.DisableTorchFunctionSubclass():
+                self.guard(lambda: self.on_error(name, args, error, frame), "explanations")
         finally:
             self.pause.depth -= 1
 
@@ -86,8 +112,15 @@ class ShadowMode(TorchFunctionMode):
         self.hooked = True
         with torch._C.DisableTorchFunction():
             recorder = self.recorder
-            after = self.guard(lambda: hooks.observe(recorder.node_of(args[0]), args[0], frame, self.guard), "hook")
-            out = func(*args, **kwargs)
+            after = self.guard(lambda: hooks.observe(recorder.node_of(args[0]), args[0], frame, self.guard), "hooks")
+            out = standins.call(func, args, kwargs, frame)
             if after is not None:
-                self.guard(after, "hook")
+                self.guard(after, "hooks")
         return out
+
+
+def _calling(frame: FrameType) -> FrameType:
+    """Who called the function: what torch writes in Python asks the mode from inside of it, two frames later."""
+    if frame.f_code is _DISPATCHING and frame.f_back is not None and frame.f_back.f_back is not None:
+        return frame.f_back.f_back
+    return frame

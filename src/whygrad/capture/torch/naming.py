@@ -8,7 +8,8 @@ from typing import Any
 import torch
 
 from whygrad.capture import frames
-from whygrad.capture.search import DEEPEST, PLAIN, Search, members
+from whygrad.capture.search import DEEPEST, PLAIN, Search, attributes, is_a, members
+from whygrad.capture.torch import modules
 from whygrad.capture.torch.aliasing import Aliasing
 from whygrad.capture.torch.parameters import Parameters
 
@@ -32,38 +33,33 @@ class Naming(Search):
         return changed
 
     def _visit(self, path: str, value: Any, depth: int, seen: dict[int, int]) -> None:
-        if isinstance(value, PLAIN) or depth > DEEPEST:
+        if is_a(value, PLAIN) or depth > DEEPEST:
             return
-        if isinstance(value, torch.Tensor):
+        if is_a(value, torch.Tensor):
             self._name(path, path, value, depth, bare=True)
             return
-        if isinstance(value, torch.nn.Module) and path not in self._arguments:
+        if is_a(value, torch.nn.Module) and path not in self._arguments:
             self.aliasing.saw(path, value)
         if seen.get(id(value), depth + 1) <= depth:
             return
         seen[id(value)] = depth
-        if isinstance(value, torch.nn.Module):
+        if is_a(value, torch.nn.Module):
             self._module(path, value, depth, seen)
-        elif isinstance(value, torch.optim.Optimizer):
+        elif is_a(value, torch.optim.Optimizer):
             self._optimizer(path, value, depth)
         else:
             for inner, item in members(value):
                 self._visit(path + inner, item, depth + 1, seen)
 
     def _module(self, path: str, module: torch.nn.Module, depth: int, seen: dict[int, int]) -> None:
-        for name, parameter in module.named_parameters(remove_duplicate=False):
+        for name, parameter in modules.named_parameters(module):
             self._name(f"{path}.{name}", path, parameter, depth)
-        for name, child in module._modules.items():
-            if child is not None:
+        for name, child in modules.named_submodules(module):
+            if name and "." not in name:
                 self.aliasing.saw(f"{path}.{name}", child)
-        for name, item in list(vars(module).items()):
-            if not name.startswith("_"):
-                self._visit(f"{path}.{name}", item, depth + 1, seen)
-        for name, child in module.named_modules():
-            if name:
-                for attribute, item in list(vars(child).items()):
-                    if not attribute.startswith("_") and isinstance(item, (list, tuple, dict)):
-                        self._visit(f"{path}.{name}.{attribute}", item, depth + 1, seen)
+            for attribute, item in list(attributes(child).items()):
+                if not attribute.startswith("_") and (not name or is_a(item, (list, tuple, dict))):
+                    self._visit(f"{path}.{name}.{attribute}" if name else f"{path}.{attribute}", item, depth + 1, seen)
 
     def _name(self, name: str, module: str, tensor: torch.Tensor, depth: int, *, bare: bool = False) -> None:
         """Bare: a variable that is the tensor itself, such as the `p` of a loop. A module's name says more."""
@@ -85,11 +81,11 @@ class Naming(Search):
 
 def enclosing_modules(frame: FrameType | None) -> tuple[torch.nn.Module, ...]:
     """Modules whose forward is running here, innermost first."""
-    found: list[torch.nn.Module] = []
+    found: list[Any] = []
     while frame is not None:
         if frame.f_code.co_name == "forward" or frame.f_code.co_argcount:
             owner = frames.variables(frame).get("self")
-            if isinstance(owner, torch.nn.Module) and "_parameters" in vars(owner):  # Its constructor has begun.
+            if is_a(owner, torch.nn.Module) and "_parameters" in attributes(owner):  # Its constructor has begun.
                 found += [owner] if not any(owner is f for f in found) else []
         frame = frame.f_back
     return tuple(found)

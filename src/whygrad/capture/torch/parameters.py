@@ -49,6 +49,7 @@ class Known:
     """The gradient was put there by hand."""
     moved: bool | None = None
     shift: float = 0.0
+    finite: bool | None = None
     rewritten: bool = False
     still: int = 0
     same_memory: set[int] = field(default_factory=set)

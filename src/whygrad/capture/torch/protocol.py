@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-import weakref
+from collections import Counter
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from whygrad.capture import frames
+from whygrad.capture import detours, frames, standins
 from whygrad.capture.clock import Clock, remember
+from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
-from whygrad.capture.patches import Patches
 from whygrad.capture.torch.holding import LEAST_STRIDE, Held, Passing
 from whygrad.capture.torch.parameters import Parameters
 from whygrad.trace import Backward, Copy, Site, Step
@@ -63,8 +63,8 @@ class Protocol:
 
     # -- always on: backward, step, construction
 
-    def patch_always(self, patches: Patches) -> None:
-        self._patch_construction(patches)
+    def attach(self, always: Detours) -> None:
+        always.set(torch.optim.Optimizer, "__init__", self._constructing)
         self._hooks = [register_optimizer_step_pre_hook(self.passing.hook(self._pre_step))]
 
     def listen(self, attentive: bool) -> None:
@@ -88,15 +88,13 @@ class Protocol:
             hook.remove()
         self._hooks = []
 
-    def _patch_construction(self, patches: Patches) -> None:
-        original = torch.optim.Optimizer.__init__
-
+    def _constructing(self, original: Function) -> Function:
         def init(optimizer: Any, *args: Any, **kwargs: Any) -> None:
-            original(optimizer, *args, **kwargs)
-            frame = sys._getframe(1)
+            frame = detours.caller()
+            standins.call(original, (optimizer, *args), kwargs, frame)
             self.guard(lambda: self.seen(optimizer, frame), "optimizer")
 
-        patches.set(torch.optim.Optimizer, "__init__", init)
+        return init
 
     def seen(self, optimizer: Any, frame: FrameType | None) -> Held:
         """Register an optimizer, at its construction or (made earlier) at its first step."""
@@ -106,8 +104,8 @@ class Protocol:
         stack = frames.user_stack(frame)
         site = stack[0] if stack else frames.user_site(frame)
         number, kind = len(self.optimizers), type(optimizer).__name__
-        held = Held(number, weakref.ref(optimizer), kind, site, stack, self.passing.new(id(optimizer)))
-        held.ref = weakref.ref(optimizer, lambda _: held.died())
+        left, refs = self.passing.new(optimizer)
+        held = Held(number, refs, kind, site, stack, left)
         self.optimizers.append(held)
         self._held[id(optimizer)] = held
         self.refresh(held, optimizer)
@@ -116,18 +114,17 @@ class Protocol:
     def refresh(self, held: Held, optimizer: Any) -> None:
         """Read the parameter groups again; they may have grown."""
         count = sum(len(group["params"]) for group in optimizer.param_groups)
-        if held.tensors and len(held.tensors) == count:
+        if held.known and len(held.known) == count:
             return
         tensors = [p for group in optimizer.param_groups for p in group["params"] if isinstance(p, Tensor)]
-        held.tensors = [(self.parameters.register(p), p) for p in tensors]
-        for known, tensor in held.tensors:
+        held.known = [self.parameters.register(p) for p in tensors]
+        for known, tensor in zip(held.known, tensors, strict=True):
             if not known.consumed:
                 known.wanted = tensor.requires_grad
-        numbers = [known.number for known, _ in held.tensors]
+        numbers = [known.number for known in held.known]
         held.parameters = tuple(dict.fromkeys(numbers))
-        held.twice = (
-            frozenset(n for n in held.parameters if numbers.count(n) > 1) if len(set(numbers)) < count else held.twice
-        )
+        twice = frozenset(n for n, times in Counter(numbers).items() if times > 1)
+        held.twice = twice or held.twice
         held.maximizes = any(group.get("maximize") for group in optimizer.param_groups)
         held.momentum = any("betas" in group or group.get("momentum") for group in optimizer.param_groups)
         held.stride = max(LEAST_STRIDE, len(tensors) // CHEAP_LOOK)
@@ -155,7 +152,7 @@ class Protocol:
 
     def _sample(self, held: Held, optimizer: Any, closure: bool, frame: FrameType) -> None:
         if held.steps >= held.next_sample or self.attentive:
-            self.sampling = self.sample(held, optimizer, closure, frame)
+            self.sampling = bool(self.guard(lambda: self.sample(held, optimizer, closure, frame), "telemetry"))
 
     def _sampled(self, optimizer: Any) -> None:
         self.sampling = False
@@ -167,7 +164,7 @@ class Protocol:
         known = len(held.parameters)
         self.refresh(held, optimizer)
         if len(held.parameters) > known:
-            self.on_growth(frame)
+            self.guard(lambda: self.on_growth(frame), "names")
         if closure:
             self._evaluating = held  # The gradients are yet to be made.
         else:
@@ -201,7 +198,7 @@ class Protocol:
                 self.guard(lambda: self._look(held), "step")
         if self.sampling:
             with torch._C.DisableTorchFunction():
-                self.guard(lambda: self._sampled(optimizer), "step")
+                self.guard(lambda: self._sampled(optimizer), "telemetry")
         if self.attentive:
             self.guard(self.after_step, "step")
 

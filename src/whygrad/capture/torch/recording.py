@@ -10,7 +10,10 @@ from typing import Any
 import torch
 
 from whygrad.capture import frames
+from whygrad.capture.blame import our_own
+from whygrad.capture.guard import Guard
 from whygrad.capture.torch import crossings, measuring
+from whygrad.capture.torch.elsewhere import listened
 from whygrad.capture.torch.extraction import Departures
 from whygrad.capture.torch.observing import observe
 from whygrad.capture.torch.parameters import Parameters, shape
@@ -26,7 +29,8 @@ Tensor = torch.Tensor
 class Recorder:
     """Turns finished calls into nodes. Reads shapes, types and flags, never values on the way."""
 
-    def __init__(self, shadow: Shadow, regions: Regions, parameters: Parameters) -> None:
+    def __init__(self, shadow: Shadow, regions: Regions, parameters: Parameters, guard: Guard) -> None:
+        self.guard = guard
         self.shadow = shadow
         self.regions = regions
         self.parameters = parameters
@@ -39,6 +43,9 @@ class Recorder:
         """Where a choice is made along a dimension of size one: how often, and from what shape; 0 if not every time."""
         self.results: dict[frames.Place, str] = {}
         """Where the user calls for a new tensor, which has no effect unless the result is taken."""
+        self._places: set[tuple[int, ...]] = set()
+        """Where operations have run; their codes live in `ran`, or in modules that do not go away."""
+        self.on_place: Callable[[], None] = lambda: None
         self.on_use: Callable[[int], None] = lambda _: None
         self.on_write: Callable[[Tensor, Node, list[Node]], None] = lambda *_: None
         self.on_freeze: Callable[[Tensor, bool, FrameType], None] = lambda *_: None
@@ -85,11 +92,26 @@ class Recorder:
             if number is not None:
                 self.on_use(number)
             else:
-                measuring.look_at_input(node, tensor)
-                if node.floating:
-                    self._recognise(tensor, node)
+                self.read(lambda: self._look_at_input(tensor, node))
             self.shadow.put(tensor, node)
         return node
+
+    def read(self, work: Callable[[], None]) -> None:
+        """Look at values, where that is possible. Of strange tensors they cannot be read, and where somebody else
+        listens to what is computed, he would hear us."""
+        if listened():
+            return
+        try:
+            work()
+        except Exception as error:
+            if not our_own(error):
+                raise
+            self.guard.tolerate(error, "values")
+
+    def _look_at_input(self, tensor: Tensor, node: Node) -> None:
+        measuring.look_at_input(node, tensor)
+        if node.floating:
+            self._recognise(tensor, node)
 
     def _recognise(self, tensor: Tensor, node: Node) -> None:
         """A tensor made behind our back (`torch.FloatTensor(...)`): its numbers may be known."""
@@ -99,8 +121,13 @@ class Recorder:
             node.code, node.lasti, node.inner = origin.code, origin.lasti, origin.inner
 
     def place(self, node: Node, frame: FrameType | None) -> None:
-        node.code, node.lasti, node.inner = frames.locate(frame)
-        self.ran.add(node.code)
+        node.code, node.lasti, inner = frames.locate(frame)
+        node.inner = inner
+        here = (id(node.code), node.lasti) if inner is None else (id(node.code), node.lasti, id(inner[0]), inner[1])
+        if here not in self._places:
+            self._places.add(here)
+            self.ran.add(node.code)
+            self.on_place()
 
     def inputs_of(self, values: Iterable[Any], out_floating: bool, name: str) -> tuple[list[Any], bool]:
         """Operands among the arguments, and whether a Python number of unknown origin is one."""
@@ -162,7 +189,7 @@ class Recorder:
             node.region, node.requires_grad = self.regions.drawn(frame), False
         if kind is Kind.INPUT and node.requires_grad and out.is_leaf:
             self._becomes_parameter(out, node, frame)
-        observe(node, args, kwargs, out, attentive=self.attentive)
+        self.read(lambda: observe(node, args, kwargs, out, attentive=self.attentive))
         if name == "argmax" and node.code is not None:
             self._chooses(node.code, node.lasti, args, kwargs)
         return node
@@ -271,7 +298,7 @@ class Recorder:
         self.place(node, frame)
         if node.requires_grad and not node.inputs:
             self._becomes_parameter(out, node, frame)
-        measuring.look_at_input(node, out)
+        self.read(lambda: measuring.look_at_input(node, out))
         self.shadow.put(out, node)
 
     def _flag(self, name: str, args: Any, frame: FrameType) -> None:

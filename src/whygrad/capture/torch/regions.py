@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
 import torch
 
-from whygrad.capture import frames
+from whygrad.capture import detours, frames
+from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
-from whygrad.capture.patches import Patches
 from whygrad.source import positions
 from whygrad.trace import Region, Site
 
@@ -94,10 +94,7 @@ class Regions:
 
     def left(self, owner: int) -> None:
         """torch has switched back; a failure of our own bookkeeping is not the script's."""
-        try:
-            self.leave(owner)
-        except Exception as error:
-            self._guard.fail(error, "region")
+        self._guard.unlocked(lambda: self.leave(owner), "region")
 
     def switch(self, off: bool, how: str, frame: FrameType) -> None:
         """`torch.set_grad_enabled(...)` as a plain call: in force until the next one."""
@@ -123,66 +120,45 @@ class Regions:
         region.by = by
         return -1
 
-    def patch(self, patches: Patches) -> None:
+    def follow(self, during: Detours) -> None:
         """Follow every way to switch gradient recording."""
         mode = torch.autograd.grad_mode
-        self._patch_plain_switch(patches, mode.set_grad_enabled)
-        self._patch_switching(patches, mode.no_grad, False)
-        self._patch_switching(patches, mode.enable_grad, True)
-        self._patch_context(patches, mode.inference_mode, "inference_mode", lambda o: bool(getattr(o, "mode", True)))
-        self._patch_context(patches, mode.set_grad_enabled, _SWITCH, lambda o: not o.mode)
+        during.set(mode.set_grad_enabled, "__init__", self._switching)
+        for cls, how, off in (
+            (mode.no_grad, "no_grad", lambda _: True),
+            (mode.enable_grad, "enable_grad", lambda _: False),
+            (mode.inference_mode, "inference_mode", lambda owner: bool(getattr(owner, "mode", True))),
+            (mode.set_grad_enabled, _SWITCH, lambda owner: not owner.mode),
+        ):
+            during.set(cls, "__enter__", partial(self._entering, how=how, off=off))
+            during.set(cls, "__exit__", self._leaving)
 
-    def _patch_plain_switch(self, patches: Patches, cls: Any) -> None:
-        original = cls.__init__
-
-        def init(owner: Any, mode: bool) -> None:
+    def _switching(self, original: Function) -> Function:
+        def init(owner: Any, mode: Any) -> None:
+            frame = detours.caller()
             original(owner, mode)
-            frame = sys._getframe(1)
             if not frame.f_code.co_filename.startswith(_TORCH):  # no_grad and optimizers switch by this, too
                 self._guard(lambda: self.switch(not mode, _SWITCH, frame), "region")
 
-        patches.set(cls, "__init__", init)
+        return init
 
-    def _patch_switching(self, patches: Patches, cls: Any, enabled: bool) -> None:
-        switch, state, how = torch._C._set_grad_enabled, torch.is_grad_enabled, cls.__name__
-
-        off = not enabled
-
-        def enter(owner: Any) -> None:
-            owner.prev = state()
-            switch(enabled)
-            try:
-                self.enter(id(owner), off, how, sys._getframe(1))
-            except Exception as error:
-                self._guard.fail(error, "region")
-
-        def leave(owner: Any, *_: Any) -> None:
-            switch(owner.prev)
-            try:
-                self.leave(id(owner))
-            except Exception as error:
-                self._guard.fail(error, "region")
-
-        patches.set(cls, "__enter__", enter)
-        patches.set(cls, "__exit__", leave)
-
-    def _patch_context(self, patches: Patches, cls: Any, how: str, off: Callable[[Any], bool]) -> None:
-        original_enter, original_leave = cls.__enter__, cls.__exit__
-
+    def _entering(self, original: Function, how: str, off: Callable[[Any], bool]) -> Function:
         def enter(owner: Any) -> Any:
-            result = original_enter(owner)
-            frame = sys._getframe(1)
+            frame = detours.caller()
+            result = original(owner)
             self._guard(lambda: self._entered(owner, off(owner), how, frame), "region")
             return result
 
-        def leave(owner: Any, *exc: Any) -> Any:
+        return enter
+
+    def _leaving(self, original: Function) -> Function:
+        def leave(owner: Any, *raised: Any) -> Any:
             try:
-                return original_leave(owner, *exc)
+                return original(owner, *raised)
             finally:
                 self.left(id(owner))
 
-        patches.set(cls, "__enter__", enter)
-        patches.set(cls, "__exit__", leave)
+        return leave
 
     def _entered(self, owner: Any, off: bool, how: str, frame: FrameType) -> None:
         stack = self._switches.stack
@@ -208,7 +184,7 @@ def _opened_by(frame: FrameType | None) -> str:
             return "sample"
         if file == _CHECKPOINT:
             return "checkpoint"
-        kind = frames.kind_of(file)
+        kind = frames.kind_of_code(frame.f_code)
         if kind == frames.USER:
             return "user"
         if kind == frames.LIBRARY:

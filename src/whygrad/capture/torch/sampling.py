@@ -12,6 +12,7 @@ import torch
 from whygrad.capture import frames
 from whygrad.capture.budget import EVERY, Budget, Turn
 from whygrad.capture.torch.draft import Draft, written
+from whygrad.capture.torch.elsewhere import unfit
 from whygrad.capture.torch.holding import Held
 from whygrad.capture.torch.measurement import Marks, Measurement
 from whygrad.capture.torch.moving import Moving
@@ -188,7 +189,7 @@ class Sampling:
 
     def _foreign(self, state: State) -> bool:
         """Whether another thread trains these parameters while this one trains its own."""
-        return any(not self.capture.parameters.reachable(known) for known, _ in state.held.tensors[:1])
+        return any(not self.capture.parameters.reachable(known) for known in state.held.known[:1])
 
     def _deposited(self, state: State, roots: Any, frame: FrameType) -> None:
         tensors = state.held.tensors
@@ -249,10 +250,10 @@ class Sampling:
 
     def _name(self, held: Held, frame: FrameType) -> None:
         """Look for names where some are missing, but not again and again where there are none."""
-        nameless = sum(not known.name for known, _ in held.tensors)
+        nameless = sum(not known.name for known in held.known)
         if nameless and self._looked.get(held.number) != nameless:
-            self.capture.naming.look(frame)
-            self._looked[held.number] = sum(not known.name for known, _ in held.tensors)
+            self.capture.guard(lambda: self.capture.naming.look(frame), "names")
+            self._looked[held.number] = sum(not known.name for known in held.known)
 
     def _title(self, held: Held) -> str:
         return self.capture.naming.optimizers.get(id(held.ref()), "") or held.kind
@@ -271,12 +272,3 @@ def _rates(optimizer: Any) -> list[float | None]:
         readable = isinstance(rate, (int, float)) or (isinstance(rate, Tensor) and rate.device.type == "cpu")
         out += [float(rate) if readable else None] * len(group["params"])
     return out
-
-
-def unfit() -> bool:
-    """Times at which our operations would end up in somebody else's recording."""
-    if torch._C._len_torch_dispatch_stack() or torch.compiler.is_compiling():
-        return True
-    if torch._C._are_functorch_transforms_active():
-        return True
-    return bool(torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing())

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 import torch
 
-from whygrad.capture import frames
+from whygrad.capture import detours, frames, standins
+from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
-from whygrad.capture.patches import Patches
 from whygrad.trace import Scaler, Site
 
 Tensor = torch.Tensor
@@ -30,6 +30,7 @@ class Met:
     """One number, which the scaler changes in place; it outlives the scaler, to be read at the end."""
     calls: int = 0
     stepped: bool = False
+    enabled: bool = True
 
 
 class Scaling:
@@ -39,37 +40,39 @@ class Scaling:
         self.guard = guard
         self._met: list[Met] = []
         self._latest: Met | None = None
+        self.on_scaled: Callable[[bool], None] = lambda _: None
+        """Whether gradients carry a scaler's factor from now on."""
 
-    def patch(self, patches: Patches) -> None:
-        scaler = getattr(torch.amp, "GradScaler", None)
-        if scaler is None:
-            return
-        original = scaler.scale
+    def attach(self, always: Detours) -> None:
+        always.set(torch.amp.GradScaler, "scale", self._scaling)
 
-        def scale(self_: Any, *args: Any, **kwargs: Any) -> Any:
+    def follow(self, during: Detours) -> None:
+        """While tracing: where the scaler steps is where it leaves steps out."""
+        during.set(torch.amp.GradScaler, "unscale_", self._dividing)
+        during.set(torch.amp.GradScaler, "step", self._dividing)
+
+    def _scaling(self, original: Function) -> Function:
+        def scale(scaler: Any, outputs: Any) -> Any:
+            frame = detours.caller()
             latest = self._latest
-            if latest is None or latest.ref() is not self_:
-                frame = sys._getframe(1)
-                latest = self._latest = self.guard(lambda: self._meet(self_, frame), "scaler")
+            if latest is None or latest.ref() is not scaler:
+                latest = self._latest = self.guard(lambda: self._meet(scaler, frame), "scaler")
             if latest is not None:
                 latest.calls += 1
-            return original(self_, *args, **kwargs)
+                self.on_scaled(latest.enabled)
+            return standins.call(original, (scaler, outputs), {}, frame)
 
-        patches.set(scaler, "scale", scale)
+        return scale
 
-    def patch_steps(self, patches: Patches) -> None:
-        """While tracing: where the scaler steps is where it leaves steps out."""
-        scaler = getattr(torch.amp, "GradScaler", None)
-        if scaler is None:
-            return
-        original = scaler.step
+    def _dividing(self, original: Function) -> Function:
+        def divide(scaler: Any, *args: Any, **kwargs: Any) -> Any:
+            frame = detours.caller()
+            self.on_scaled(False)
+            if original.__name__ == "step":
+                self.guard(lambda: self._stepping(scaler, frame), "scaler")
+            return standins.call(original, (scaler, *args), kwargs, frame)
 
-        def step(self_: Any, *args: Any, **kwargs: Any) -> Any:
-            frame = sys._getframe(1)
-            self.guard(lambda: self._stepping(self_, frame), "scaler")
-            return original(self_, *args, **kwargs)
-
-        patches.set(scaler, "step", step)
+        return divide
 
     def _meet(self, scaler: Any, frame: FrameType) -> Met:
         known = next((met for met in self._met if met.ref() is scaler), None)
@@ -77,6 +80,7 @@ class Scaling:
             # One that is switched off has no numbers, and passes losses on as they are.
             start, backoff = float(getattr(scaler, "_init_scale", 0.0)), float(getattr(scaler, "_backoff_factor", 0.0))
             known = Met(weakref.ref(scaler), start, backoff, frames.user_site(frame))
+            known.enabled = bool(scaler.is_enabled())
             self._met.append(known)
         return known
 

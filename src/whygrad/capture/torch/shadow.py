@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections import OrderedDict, deque
 from collections.abc import Iterator
+from functools import partial
 from types import CodeType
 from typing import Any
 
@@ -59,18 +60,11 @@ class Node:
         self.facts: Facts | None = None
 
 
-class TensorRef(weakref.ref[torch.Tensor]):
-    """A weak reference that knows its table key."""
-
-    __slots__ = ("key",)
-    key: int
-
-
 class Shadow:
     """Which node describes which living tensor, and which Python numbers came out of torch."""
 
     def __init__(self) -> None:
-        self._table: dict[int, tuple[Node, TensorRef]] = {}
+        self._table: dict[int, tuple[Node, weakref.ref[torch.Tensor]]] = {}
         self._recent: deque[weakref.ref[Node]] = deque()
         self._values: OrderedDict[float, Node] = OrderedDict()
         self._memory: OrderedDict[int, tuple[Node, weakref.ref[Any]]] = OrderedDict()
@@ -96,17 +90,9 @@ class Shadow:
     def put(self, tensor: torch.Tensor, node: Node) -> None:
         key = id(tensor)
         entry = self._table.get(key)
-        if entry is not None:
-            self._table[key] = (node, entry[1])
-            node.ref = entry[1]
-            return
-        ref = TensorRef(tensor, self._gone)
-        ref.key = key
-        node.ref = ref
-        self._table[key] = (node, ref)
-
-    def _gone(self, ref: weakref.ref[torch.Tensor]) -> None:
-        self._table.pop(ref.key, None)  # type: ignore[attr-defined]
+        # No line of Python may run while a tensor dies: what a signal handler raises there would be lost.
+        node.ref = entry[1] if entry is not None else weakref.ref(tensor, partial(self._table.pop, key))
+        self._table[key] = (node, node.ref)
 
     def living(self) -> Iterator[tuple[Node, torch.Tensor]]:
         for node, ref in list(self._table.values()):
@@ -136,7 +122,9 @@ class Shadow:
 
     def clear(self) -> None:
         """Forget all but the detached views of parameters: whoever keeps them uses them in later updates as well."""
-        self._table = {key: entry for key, entry in list(self._table.items()) if _views_parameter(entry[0])}
+        for key, entry in list(self._table.items()):
+            if not _views_parameter(entry[0]):
+                self._table.pop(key, None)
         self._recent.clear()
         self._values.clear()
         self._memory.clear()

@@ -29,7 +29,7 @@ Learned = Mapping[tuple[str, str], Mapping[str, str]]
 
 def signals(frame: FrameType | None, learned: Learned) -> dict[str, Tensor]:
     """The mean of each, as a tensor of one value where it lives; of errors the mean of their size."""
-    while frame is not None and frames.kind_of(frame.f_code.co_filename) != frames.USER:
+    while frame is not None and frames.kind_of_code(frame.f_code) != frames.USER:
         frame = frame.f_back
     if frame is None:
         return {}

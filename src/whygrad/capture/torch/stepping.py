@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from whygrad.capture.torch.elsewhere import unfit
 from whygrad.capture.torch.holding import Held
-from whygrad.capture.torch.sampling import unfit
 from whygrad.trace import Step
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ class Stepping:
         self.capture = capture
         self.inside = False
         """A step happened while a backward was running."""
+        self.completed = 0
+        """When the latest traced step was over."""
         self._step: tuple[Step, Any] | None = None
         self._evaluated: list[weakref.ref[torch.nn.Module]] = []
 
@@ -44,18 +46,19 @@ class Stepping:
                 capture.mode.pause.depth = 0 if closure else 1  # What the optimizer does itself is not the script's.
             return
         if held.traced_steps < 2 or capture.naming.wanted():
-            capture.naming.look(frame)
+            capture.guard(lambda: capture.naming.look(frame), "names")
         held.traced_steps += 1
         capture.traced_updates += 1
-        capture.parameters.stepped(known for known, _ in held.tensors)
+        capture.parameters.stepped(held.known)
         capture.gradients.settle()
         step = capture.protocol.consumption(held, frame, capture.shadow.serial, closure)
         if capture.differentiating.inside:
             capture.backwards.consumed_early(step)
         capture.errors.stepped(held, frame)
-        capture.keeping.stepped(held.number, frozenset(held.parameters), frame)
+        capture.guard(lambda: capture.keeping.stepped(held.number, frozenset(held.parameters), frame), "kept tensors")
         compared = held.traced_steps <= COMPARED_STEPS
-        self._step = step, capture.weights.before_step(held.tensors) if compared else None
+        before = capture.guard(lambda: capture.weights.before_step(held.tensors), "weights") if compared else None
+        self._step = step, before
         if not closure:
             capture.mode.pause.depth += 1
 
@@ -67,8 +70,7 @@ class Stepping:
             (step, before), self._step = self._step, None
             with torch._C.DisableTorchFunction():
                 if before is not None:
-                    step.changed = capture.weights.after_step(before)
-                    step.rounded_away = capture.weights.rounded_away(before)
+                    capture.guard(lambda: self._compare(step, before), "weights")
                 if step.closure:
                     capture.protocol.evaluated(step)
         if capture.differentiating.inside:  # An optimizer in a hook of backward: torch is not done yet.
@@ -76,19 +78,28 @@ class Stepping:
             capture.mode.pause.depth = max(1, capture.mode.pause.depth - 1)  # The backward's own stays.
             return
         capture.mode.pause.depth = 0
+        self.completed = capture.clock.now
         capture.close_if_enough()
+
+    def _compare(self, step: Step, before: Any) -> None:
+        step.changed = self.capture.weights.after_step(before)
+        step.rounded_away = self.capture.weights.rounded_away(before)
 
     def look(self, updates: int) -> None:
         """At a step that is looked at anyway, traced or not."""
-        self.capture.weights.begin(updates)
-        if self.capture.weights.due(updates) and not unfit():
-            self.capture.weights.look(updates, self.held())
-        if not self.capture.tracing:
-            self.capture.keeping.later(updates)
+        capture = self.capture
+        capture.guard(lambda: self._weigh(updates), "weights")
+        if not capture.tracing:
+            capture.guard(lambda: capture.keeping.later(updates), "kept tensors")
             outlived = [ref for ref in self._evaluated if (m := ref()) is not None and not m.training]
             self._evaluated.clear()
             if outlived:
                 self.capture.protocol.symptom = True
+
+    def _weigh(self, updates: int) -> None:
+        self.capture.weights.begin(updates)
+        if self.capture.weights.due(updates) and not unfit():
+            self.capture.weights.look(updates, self.held())
 
     def held(self) -> set[int]:
         return {n for held in self.capture.protocol.optimizers for n in held.parameters}

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 import torch
 
-from whygrad.capture import frames
+from whygrad.capture import detours, frames
 from whygrad.capture.clock import Clock
+from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
-from whygrad.capture.patches import Patches
+from whygrad.capture.search import is_a
+from whygrad.capture.torch import modules
 from whygrad.capture.torch.parameters import Parameters
 from whygrad.trace import Switch
 
@@ -34,32 +35,33 @@ class Switching:
         self._inside = False
         self._counts: dict[Any, int] = {}
 
-    def patch(self, patches: Patches) -> None:
-        original = torch.nn.Module.train
+    def attach(self, always: Detours) -> None:
+        always.set(torch.nn.Module, "train", self._training)
 
-        def train(module: Any, mode: bool = True) -> Any:
+    def _training(self, original: Function) -> Function:
+        def train(module: Any, mode: Any) -> Any:
             if self._inside:
                 return original(module, mode)
+            frame = detours.caller()
             self._inside = True
             try:
                 result = original(module, mode)
             finally:
                 self._inside = False
-            frame = sys._getframe(1)
             if frame.f_code is torch.nn.Module.eval.__code__ and frame.f_back is not None:
                 frame = frame.f_back
-            self.guard(lambda: self._switched(module, bool(mode), frame), "train")
+            self.guard(lambda: self._switched(module, bool(mode), frame), "modes")
             return result
 
-        patches.set(torch.nn.Module, "train", train)
+        return train
 
     def _switched(self, module: torch.nn.Module, training: bool, frame: FrameType) -> None:
         key = (frame.f_code, frame.f_lasti, id(module))
         count = self._counts.get(key, 0)
         self._counts[key] = count + 1
-        if count >= PER_PLACE or not any(isinstance(m, STOCHASTIC) for m in module.modules()):
+        if count >= PER_PLACE or not any(is_a(m, STOCHASTIC) for _, m in modules.named_submodules(module)):
             return
-        found = (self.parameters.find(p) for p in module.parameters())
+        found = (self.parameters.find(p) for p in modules.parameters(module))
         numbers = frozenset(known.number for known in found if known is not None)
         site = frames.user_site(frame)
         self.switches.append(Switch(site, numbers, training, self.clock.tick(), self.updates()))

@@ -9,26 +9,26 @@ import torch
 import torch.overrides
 from torch.overrides import TorchFunctionMode
 
+from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
-from whygrad.capture.patches import Patches
 
 
-def patch(patches: Patches, mode: TorchFunctionMode, guard: Guard) -> None:
+def follow(during: Detours, mode: TorchFunctionMode, guard: Guard) -> None:
     """Put the mode on the stack of every thread that starts from now on."""
+
+    def starting(original: Function) -> Function:
+        def bootstrap(thread: Any) -> None:
+            # Only this thread's own stack, without the lock: whoever started it may wait for it while we work.
+            guard.unlocked(lambda: insert(mode), "thread")
+            try:
+                original(thread)
+            finally:
+                guard.unlocked(lambda: remove(mode), "thread")
+
+        return bootstrap
+
     # `run` may be overridden by a subclass; this is the one function that every thread goes through.
-    original = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
-
-    def bootstrap(thread: Any) -> None:
-        try:
-            insert(mode)  # Only this thread's own stack: whoever started it may wait for it while we work.
-        except Exception as error:
-            guard.fail(error, "thread")
-        try:
-            original(thread)
-        finally:
-            remove(mode)
-
-    patches.set(threading.Thread, "_bootstrap_inner", bootstrap)
+    during.set(threading.Thread, "_bootstrap_inner", starting)
 
 
 def insert(mode: TorchFunctionMode) -> None:

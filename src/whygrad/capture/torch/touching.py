@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from whygrad.capture import frames
+from whygrad.capture.torch import modules
 from whygrad.capture.torch.entrances import sources
 from whygrad.capture.torch.naming import enclosing_modules
 from whygrad.capture.torch.shadow import Node
@@ -52,7 +53,7 @@ class Touching:
         known.used = True
         self.capture.weights.used(known)
         if not known.companions:
-            held = (p for m in enclosing_modules(sys._getframe(1)) for p in m.parameters())
+            held = (p for m in enclosing_modules(sys._getframe(1)) for p in modules.parameters(m))
             found = (self.capture.parameters.find(p) for p in held)
             known.companions = frozenset(k.number for k in found if k is not None) - {number}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
@@ -11,8 +10,9 @@ import torch
 import torch._functorch.apis as functorch
 from torch.utils._pytree import tree_leaves
 
+from whygrad.capture import detours, standins
+from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
-from whygrad.capture.patches import Patches
 from whygrad.capture.torch.parameters import shape
 from whygrad.capture.torch.recording import Recorder
 from whygrad.trace import Kind
@@ -20,21 +20,21 @@ from whygrad.trace import Kind
 Tensor = torch.Tensor
 
 
-def patch(patches: Patches, recorder: Recorder, guard: Guard, recording: Callable[[], bool]) -> None:
-    """Inside a transform tensors are stand-ins that the shadow graph does not know."""
-    original = getattr(functorch, "vmap_impl", None)
-    if original is None:
-        return
+def follow(during: Detours, recorder: Recorder, guard: Guard, recording: Callable[[], bool]) -> None:
+    """Inside a transform tensors are wrapped in others that the shadow graph does not know."""
 
-    def vmap_impl(function: Any, *args: Any, **kwargs: Any) -> Any:
-        inside = torch._C._are_functorch_transforms_active()
-        out = original(function, *args, **kwargs)
-        if recording() and not inside:
-            frame = sys._getframe(1)
-            guard(lambda: _mapped(recorder, [function, args, kwargs], out, frame), "vmap")
-        return out
+    def mapping(original: Function) -> Function:
+        def vmap_impl(function: Any, *args: Any, **kwargs: Any) -> Any:
+            frame, inside = detours.caller(), torch._C._are_functorch_transforms_active()
+            out = standins.call(original, (function, *args), kwargs, frame)
+            if recording() and not inside:
+                guard(lambda: _mapped(recorder, [function, args, kwargs], out, frame), "vmap")
+            return out
 
-    patches.set(functorch, "vmap_impl", vmap_impl)
+        return vmap_impl
+
+    if hasattr(functorch, "vmap_impl"):
+        during.set(functorch, "vmap_impl", mapping)
 
 
 def _mapped(recorder: Recorder, given: list[Any], out: Any, frame: FrameType) -> None:

@@ -90,7 +90,8 @@ class Weights:
 
     def _conclude(self, known: Known, shift: float, updates: int, written: bool) -> None:
         _, since, _ = self._first[known.number]
-        known.shift, known.moved = shift, shift > ROUNDING
+        known.finite = math.isfinite(shift)
+        known.shift, known.moved = shift, not shift <= ROUNDING
         known.still = 0 if known.moved else updates - since
         known.rewritten = not known.moved and written
 

@@ -62,6 +62,11 @@ class Window:
             self._left = PATIENCE * self.updates * (1 + len(self._optimizers))
         return unseen
 
+    def again(self, times: int) -> None:
+        """Every loss so many times more, as somebody asks for."""
+        self._symptoms += 1
+        self._again(times)
+
     def _seen(self) -> bool:
         return all(count >= self.updates for count in self._sites.values())
 

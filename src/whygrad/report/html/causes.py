@@ -10,10 +10,12 @@ from whygrad.report.html.highlight import Highlighter, Span
 from whygrad.report.html.markup import Markup, el, joined
 from whygrad.report.model import Report
 from whygrad.report.repair import repair
-from whygrad.report.snippet import Sources
-from whygrad.report.words import inside, paragraphs, short, suppression
+from whygrad.report.snippet import Sources, extent
+from whygrad.report.words import inside, paragraphs, suppression
 from whygrad.rule import rules
 from whygrad.trace import Site
+from whygrad.trace.gap import Gap
+from whygrad.wording import short
 
 Mark = tuple[Site, str, str]
 """A place, what is said about it, and how it is underlined."""
@@ -23,9 +25,24 @@ def causes(report: Report, *, linked: bool = True) -> Markup:
     names = anchors(report)
     cards = [card(f, report.source, names[id(f)], linked=linked) for f in report.findings if f.loud]
     if not cards:
-        nothing = "Nothing was found that keeps a gradient from arriving where it should."
-        cards = [el("p", report.verdict or nothing, cls="calm")]
-    return el("section", el("h2", "Causes"), cards, id="causes")
+        unless = ", as far as was looked" if report.gaps else ""
+        nothing = f"Nothing was found that keeps a gradient from arriving where it should{unless}."
+        cards = [el("p", nothing, cls="calm")]
+    return el("section", el("h2", "Causes"), cards, _gaps(report), id="causes")
+
+
+def _gaps(report: Report) -> Markup | None:
+    """What was not looked at."""
+    if not report.gaps:
+        return None
+    rows = [el("li", el("p", gap.what, cls="message"), el("p", gap.do), _traceback(gap)) for gap in report.gaps]
+    return el("article", el("h3", "Not looked at"), el("ul", rows), cls="card incomplete")
+
+
+def _traceback(gap: Gap) -> Markup | None:
+    if not gap.detail:
+        return None
+    return el("details", el("summary", "Traceback"), el("pre", gap.detail, cls="page", tabindex="0"))
 
 
 def anchors(report: Report) -> dict[int, str]:
@@ -140,7 +157,7 @@ def _line(number: int, line: str, marks: list[Mark], indent: int) -> list[Markup
     out = [el("tr", el("td", str(number), cls="number"), code)]
     for site, said, cls in ordered:
         if said:
-            pad = el("span", " " * min(site.col - indent, 48), cls="pad", aria_hidden="true")
+            pad = el("span", " " * min(extent(site, line)[0] - indent, 48), cls="pad", aria_hidden="true")
             label = el("td", pad, el("span", said, cls=f"label {cls}"))
             out.append(el("tr", el("td", cls="number"), label, cls="said"))
     return out

@@ -96,7 +96,7 @@ def _merged(bars: Iterable[Bar | Level | None]) -> tuple[float, float, float] | 
     seen = [bar for bar in bars if bar is not None]
     if not seen:
         return None
-    mean = math.sqrt(sum(bar.mean**2 for bar in seen) / len(seen))
+    mean = math.hypot(*(bar.mean / math.sqrt(len(seen)) for bar in seen))
     return mean, max(bar.largest for bar in seen), sum(bar.zeros for bar in seen) / len(seen)
 
 

@@ -21,9 +21,9 @@ SECTIONS = (
 
 
 def head(report: Report, *, running: bool = False) -> Markup:
-    state = {"error": "bad", "warning": "warn"}.get(report.worst() or "", "neutral" if report.verdict else "good")
-    title = causes(report) or ("nothing to explain" if report.verdict else "healthy")
-    said = foremost(report) if report.loud else report.verdict or watched(report)
+    state = {"error": "bad", "warning": "warn"}.get(report.worst() or "", "neutral" if report.gaps else "good")
+    title = causes(report) or report.verdict
+    said = foremost(report) if report.loud else report.gaps[0].what if report.gaps else watched(report)
     return el(
         "header",
         el("p", "whygrad", cls="brand"),

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from whygrad import visible
 from whygrad.report.html.markup import Markup, text
 
 _TOKEN = re.compile(
@@ -74,7 +75,7 @@ def _woven(line: str, tokens: list[Span], marks: tuple[Span, ...]) -> Markup:
     edges = sorted({0, len(line), *(e for s in (*tokens, *marks) for e in (s.start, s.end) if 0 <= e <= len(line))})
     out: list[str] = []
     for start, end in itertools.pairwise(edges):
-        piece: str = text(line[start:end])
+        piece: str = text(visible.line(line[start:end]))
         colour = next((t.cls for t in tokens if t.start <= start and end <= t.end), "")
         if colour:
             piece = f'<i class="{colour}">{piece}</i>'

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from base64 import b64encode
 from collections.abc import Iterable
+from functools import cache, lru_cache
 from html import escape
 from typing import Any
 
+from whygrad import visible
+
 VOID = frozenset({"input", "meta", "br", "wbr", "col"})
-_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
-"""What HTML does not allow, and what turns the direction of writing: names may hold anything."""
 
 
 class Markup(str):
@@ -24,13 +24,14 @@ class Markup(str):
 Child = str | None | Iterable[Any]
 
 
+@lru_cache(maxsize=4096)
 def text(words: str) -> Markup:
-    return Markup(escape(_CONTROLS.sub("�", words), quote=True))
+    return Markup(escape(visible.block(words), quote=True))
 
 
 def el(tag: str, *children: Child, **attributes: object) -> Markup:
     """An element. `cls` is class, `data_row` is data-row; None and False leave an attribute out, True is bare."""
-    opening = "".join(_attribute(name, value) for name, value in attributes.items())
+    opening = "".join([_attribute(name, value) for name, value in attributes.items()])
     if tag in VOID:
         return Markup(f"<{tag}{opening}>")
     return Markup(f"<{tag}{opening}>{joined(children)}</{tag}>")
@@ -39,8 +40,12 @@ def el(tag: str, *children: Child, **attributes: object) -> Markup:
 def _attribute(name: str, value: object) -> str:
     if value is None or value is False:
         return ""
-    shown = "class" if name == "cls" else name.rstrip("_").replace("_", "-")
-    return f" {shown}" if value is True else f' {shown}="{text(str(value))}"'
+    return f" {_name(name)}" if value is True else f' {_name(name)}="{text(str(value))}"'
+
+
+@cache
+def _name(attribute: str) -> str:
+    return "class" if attribute == "cls" else attribute.rstrip("_").replace("_", "-")
 
 
 def joined(children: Iterable[Any]) -> Markup:
@@ -59,12 +64,22 @@ def joined(children: Iterable[Any]) -> Markup:
 
 def data(name: str, value: object) -> Markup:
     """Data for the page's own script, in a form that no text inside can break out of."""
-    written = json.dumps(value, separators=(",", ":"), default=str)
+    written = json.dumps(_seen(value), separators=(",", ":"), default=str)
     for sign in "<>&\u2028\u2029":
         written = written.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(f'<script type="application/json" id="{text(name)}">{written}</script>')
 
 
+def _seen(value: object) -> object:
+    """The page's script puts these words on the screen."""
+    if isinstance(value, str):
+        return visible.block(value)
+    if isinstance(value, dict):
+        return {_seen(key): _seen(entry) for key, entry in value.items()}
+    return [_seen(entry) for entry in value] if isinstance(value, (list, tuple)) else value
+
+
+@cache
 def digest(content: str) -> str:
     """How a content-security policy names exactly this script or style."""
     return f"'sha256-{b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from whygrad.finding import Finding
 from whygrad.report.html.markup import Markup, el
 from whygrad.report.model import MatrixRow, Report
 from whygrad.report.numbers import percent
 from whygrad.report.standing import WORDS, Standing, columns, concerned, standings
-from whygrad.report.words import short
+from whygrad.wording import short
 
 SIGNS = {
     "consumed": "●",
@@ -72,7 +74,7 @@ def _cell(index: int, module: str, standing: Standing, linked: bool) -> Markup:
     state, cell = standing.state, standing.cell
     if state == "nothing":
         return el("td", el("span", WORDS["nothing"], cls="sr"), cls="nothing")
-    level = f" s{round((cell.share if cell.share is not None else 1.0) * 10)}" if cell is not None else ""
+    level = f" s{_tenths(cell.share)}" if cell is not None else ""
     shown = percent(cell.share) if cell is not None and cell.share is not None else ""
     shown = shown or (f"{cell.reached}/{cell.total}" if cell is not None else "")
     codes = " ".join(standing.codes)
@@ -87,3 +89,8 @@ def _cell(index: int, module: str, standing: Standing, linked: bool) -> Markup:
         **address,
     )
     return el("td", link, cls=f"{state}{level}")
+
+
+def _tenths(share: float | None) -> int:
+    """Of a share that may be none: terms whose gradient is not finite have no part of it."""
+    return round(min(max(share, 0.0), 1.0) * 10) if share is not None and math.isfinite(share) else 10

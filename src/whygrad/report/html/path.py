@@ -10,7 +10,7 @@ from whygrad.report.html.markup import Markup, data, el
 from whygrad.report.model import Report
 from whygrad.report.numbers import shape
 from whygrad.report.standing import standings
-from whygrad.report.words import short
+from whygrad.wording import short
 
 
 def path(report: Report) -> Markup:

@@ -11,8 +11,8 @@ from whygrad.report import json
 from whygrad.report.html.causes import anchors
 from whygrad.report.html.markup import Markup, el, joined
 from whygrad.report.model import Report
-from whygrad.report.words import short
 from whygrad.rule import rules
+from whygrad.wording import short
 
 LARGEST = 200
 """Parameters whose telemetry the page carries along."""

@@ -6,8 +6,7 @@ from whygrad.report.html.causes import anchors, line_anchor
 from whygrad.report.html.markup import Markup, el
 from whygrad.report.model import Report
 from whygrad.report.rounds import Event, Round
-from whygrad.report.words import short
-from whygrad.wording import plural
+from whygrad.wording import plural, short
 
 NAMES = {
     "backward": "backward deposits gradient",

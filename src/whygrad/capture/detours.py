@@ -1,0 +1,160 @@
+"""Calls of a framework's functions that come past us first, without a name being bound anew.
+
+A function of Python's keeps its identity and gets other instructions for a while. So whoever imported it before is
+seen as well, whoever compares, pickles or inspects it notices nothing, and a script that puts a function of its own in
+its place is never overruled: there is no name to restore. Only functions written in C are bound anew.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types
+from collections.abc import Callable
+from types import CodeType, FrameType, FunctionType
+from typing import Any
+
+Function = Callable[..., Any]
+Making = Callable[[Function], Function]
+"""From a function that does what the original does to the one that is to be called instead."""
+Skip = Callable[[bool], None]
+
+_ABSENT = object()
+_NAME = "__whygrad__"
+_junction = types.ModuleType(_NAME)
+"""Where the exchanged instructions find us. (torch 2.13's compiler fails on instructions that hold a function as a
+constant; attributes of a module it can follow.)"""
+_exchanged: dict[FunctionType, tuple[CodeType, CodeType, int]] = {}
+"""By function: its instructions, ours, and the number under which the junction knows us. Made once per process."""
+_codes: set[int] = set()
+"""Identities of our instructions."""
+
+
+class Detours:
+    """Functions that lead past us until `undo`, which restores what is still ours."""
+
+    def __init__(self, compiling: Callable[[], bool] = lambda: False) -> None:
+        self._compiling = compiling
+        """Whether a compiler is reading: it is to find the original."""
+        self._undo: list[Callable[[], None]] = []
+
+    def set(self, owner: Any, name: str, make: Making) -> None:
+        """Lead `owner.name` past what `make` returns."""
+        found = vars(owner).get(name, _ABSENT)
+        plain = found.__func__ if isinstance(found, (classmethod, staticmethod)) else found
+        if isinstance(plain, FunctionType):
+            self._exchange(plain, make)
+        else:
+            self._bind(owner, name, found, make)
+
+    def set_outermost(self, owner: Any, name: str, make: Callable[[Function, Skip], Function]) -> None:
+        """The same for a function whose inner calls are of no interest: while `skip(True)` they go straight on."""
+        function = vars(owner)[name]
+        _, _, number = _instructions(function, skippable=True)
+        skip = functools.partial(setattr, _junction, f"skip_{number}")
+        skip(False)
+        self._exchange(function, lambda original: make(original, skip))
+
+    def _exchange(self, function: FunctionType, make: Making) -> None:
+        before, ours, number = _instructions(function)
+        original = FunctionType(
+            before, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+        )
+        original.__kwdefaults__ = function.__kwdefaults__
+        setattr(_junction, f"original_{number}", original)
+        setattr(_junction, f"handler_{number}", make(original))
+        setattr(_junction, f"compiling_{number}", self._compiling)
+        function.__globals__[_NAME] = _junction
+        function.__code__ = ours
+
+        def undo() -> None:
+            setattr(_junction, f"handler_{number}", original)  # A thread may be on its way.
+            if function.__code__ is ours:
+                function.__code__ = before
+
+        self._undo.append(undo)
+
+    def _bind(self, owner: Any, name: str, found: Any, make: Making) -> None:
+        original = getattr(owner, name)
+        replacement = make(original)
+        if found is not _ABSENT:
+            functools.update_wrapper(replacement, original)
+        bound = staticmethod(replacement) if name == "__new__" else replacement
+        setattr(owner, name, bound)
+
+        def undo() -> None:
+            if vars(owner).get(name, _ABSENT) is not bound:
+                return  # The script has put something else there.
+            if found is _ABSENT:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, found)
+
+        self._undo.append(undo)
+
+    def undo(self) -> None:
+        while self._undo:
+            self._undo.pop()()
+
+
+def caller() -> FrameType:
+    """The frame that called the function that leads past whoever asks."""
+    frame = sys._getframe(2)
+    return frame.f_back if id(frame.f_code) in _codes and frame.f_back is not None else frame
+
+
+def ours(code: CodeType) -> bool:
+    """Whether these instructions only lead past us."""
+    return id(code) in _codes
+
+
+def _instructions(function: FunctionType, *, skippable: bool = False) -> tuple[CodeType, CodeType, int]:
+    known = _exchanged.get(function)
+    if known is None or known[0] is not function.__code__:
+        number = len(_codes)
+        ours = _leading_past(function.__code__, number, skippable=skippable)
+        known = _exchanged[function] = function.__code__, ours, number
+        _codes.add(id(known[1]))
+    return known
+
+
+def _leading_past(code: CodeType, number: int, *, skippable: bool) -> CodeType:
+    """Instructions with the signature, name and place of the original."""
+    parameters, passed = _signature(code)
+    # A function with variables of an outer one keeps them; the line after the return is never reached.
+    outer = f"def outer({', '.join(code.co_freevars)}):\n" if code.co_freevars else "if True:\n"
+    skip = f"{_NAME}.skip_{number} or " if skippable else ""
+    source = (
+        f"{outer} def {code.co_name}({parameters}):\n"
+        f"  if {skip}{_NAME}.compiling_{number}(): return {_NAME}.original_{number}({passed})\n"
+        f"  return {_NAME}.handler_{number}({passed})\n"
+        f"  {', '.join(code.co_freevars) or None}\n"
+    )
+    made = compile(source, code.co_filename, "exec")
+    while made.co_name != code.co_name:
+        made = next(constant for constant in made.co_consts if isinstance(constant, CodeType))
+    return made.replace(co_firstlineno=code.co_firstlineno, co_qualname=code.co_qualname)
+
+
+def _signature(code: CodeType) -> tuple[str, str]:
+    """What a function takes, and how to hand that on; defaults belong to the function and stay there."""
+    named, keywords = code.co_argcount, code.co_kwonlyargcount
+    positional = list(code.co_varnames[:named])
+    only = code.co_varnames[named : named + keywords]
+    rest = list(code.co_varnames[named + keywords :])
+    parameters, passed = list(positional), list(positional)
+    if code.co_posonlyargcount:
+        parameters.insert(code.co_posonlyargcount, "/")
+    if code.co_flags & inspect.CO_VARARGS:
+        star = f"*{rest.pop(0)}"
+        parameters.append(star)
+        passed.append(star)
+    elif only:
+        parameters.append("*")
+    parameters += only
+    passed += [f"{name}={name}" for name in only]
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        parameters.append(f"**{rest[0]}")
+        passed.append(f"**{rest[0]}")
+    return ", ".join(parameters), ", ".join(passed)

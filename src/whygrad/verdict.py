@@ -1,0 +1,120 @@
+"""Whether a run may be called healthy: the one place that decides.
+
+`findings` when something loud was found; else `incomplete` when there is a gap in what was looked at; else `healthy`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from whygrad import dialect, wording
+from whygrad.finding import Finding
+from whygrad.trace import Trace
+from whygrad.trace.consumption import trained
+from whygrad.trace.gap import Gap
+from whygrad.trace.membership import orphans
+from whygrad.trace.workers import originals
+
+HEALTHY, FINDINGS, INCOMPLETE = "healthy", "findings", "incomplete"
+NOTHING_WATCHED = Gap("nothing was watched", "put the training inside whygrad.watch(), or start it by `whygrad run`")
+
+
+def word(findings: Iterable[Finding], gaps: Iterable[Gap]) -> str:
+    if any(finding.loud for finding in findings):
+        return FINDINGS
+    return INCOMPLETE if any(True for _ in gaps) else HEALTHY
+
+
+def gaps(trace: Trace, findings: list[Finding]) -> list[Gap]:
+    """All that stands between a silent run and the word healthy, the most telling first."""
+    found = [*trace.gaps, *_never_traced(trace)]
+    if any(finding.loud for finding in findings):
+        return found  # They say why nothing, or not everything, was trained.
+    if trace.escaped:
+        found.append(_ended_early(trace))
+    elif not found and not trained(trace):
+        found += _nothing_trained(trace, findings)
+    found += _not_finite(trace)
+    if not found:  # Else it would only say once more that something is missing.
+        found += _unaccounted(trace, findings)
+    return found
+
+
+def _ended_early(trace: Trace) -> Gap:
+    seen = wording.plural(trace.updates, "update") if trace.updates else "no update"
+    return Gap(
+        f"the script ended with {trace.escaped}, after {seen}",
+        "whygrad cannot say that this has to do with gradients; mend it and run again",
+    )
+
+
+def _nothing_trained(trace: Trace, findings: list[Finding]) -> Iterator[Gap]:
+    written = dialect.DIFFERENTIATING[trace.framework]
+    if trace.children:
+        many = wording.plural(trace.children, "child process").replace("processs", "processes")
+        yield Gap(
+            f"training happens in {many}, and only this process is watched",
+            "train in one process (no workers, no launcher) to have it explained",
+        )
+    elif not trace.backward_calls and not trace.updates:
+        yield Gap(
+            f"no {written}() and no optimizer step was seen",
+            "there is no training to explain yet",
+        )
+    elif not trace.updates:
+        calls = wording.plural(trace.backward_calls, f"{written} call")
+        yield Gap(
+            f"{calls} and no optimizer step: nothing was trained",
+            "let the run go on until an optimizer steps",
+        )
+    else:
+        held = {n for optimizer in trace.optimizers for n in optimizer.parameters}
+        silenced = [finding.code for finding in findings if finding.suppressed]
+        yield Gap(
+            f"nothing was trained: {wording.plural(trace.updates, 'optimizer step')}, "
+            f"and none of {wording.plural(len(held), 'parameter')} was seen to get a gradient",
+            f"what was found about it is suppressed ({wording.listed(silenced)})"
+            if silenced
+            else "see which parameters the optimizer was given, and which of them require a gradient",
+        )
+
+
+def _never_traced(trace: Trace) -> Iterator[Gap]:
+    """Losses and optimizers that nobody looked at while they worked."""
+    do = "let the run go on for longer, or trace every update: --trace always"
+    for site in trace.unseen:
+        yield Gap(f"the loss differentiated at {wording.short(site)} was never traced", do)
+    traced = {step.optimizer for step in trace.steps}
+    for optimizer in trace.optimizers:
+        if optimizer.steps and optimizer.id not in traced and not trace.unseen:
+            yield Gap(f"none of the {optimizer.steps} steps of {optimizer.name} was traced", do)
+
+
+def _not_finite(trace: Trace) -> Iterator[Gap]:
+    broken = {p.id for p in trace.parameters if p.finite is False}
+    if broken:
+        are = wording.verb(trace, broken, "is", "are")
+        yield Gap(
+            f"{wording.whom(trace, broken)} {are} not finite: NaN or infinite weights at the last look",
+            "trace every update to see where it begins: --trace always",
+        )
+
+
+def _unaccounted(trace: Trace, findings: list[Finding]) -> Iterator[Gap]:
+    """Parameters that should be trained, are not, and that no rule has said a word about."""
+    explained = {name for finding in findings for name in finding.parameters}
+    left = {
+        n for n in _expected(trace) if n not in trained(trace) and trace.parameter(n).name not in explained
+    } - originals(trace).keys()
+    if left:
+        gets = wording.verb(trace, left, "is", "are")
+        yield Gap(
+            f"{wording.whom(trace, left)} {gets} not trained, and no rule explains why",
+            "look at its row in the report; if it is meant to stand still, freeze it: requires_grad_(False)",
+        )
+
+
+def _expected(trace: Trace) -> set[int]:
+    """Held by an optimizer that steps, or reached by gradient again and again; frozen ones are meant to stand still."""
+    held = {n for optimizer in trace.optimizers if optimizer.steps for n in optimizer.parameters}
+    return {n for n in held | orphans(trace).keys() if trace.parameter(n).requires_grad}

@@ -1,0 +1,2 @@
+print("colorsys is imported")
+MINE = "my colorsys"

@@ -1,0 +1,2 @@
+print("configparser is imported")
+MINE = "my configparser"

@@ -1,0 +1,2 @@
+print("html is imported")
+MINE = "my html"

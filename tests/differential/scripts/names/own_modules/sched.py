@@ -1,0 +1,2 @@
+print("sched is imported")
+MINE = "my sched"

@@ -1,0 +1,2 @@
+print("secrets is imported")
+MINE = "my secrets"

@@ -1,0 +1,2 @@
+print("statistics is imported")
+MINE = "my statistics"

@@ -1,0 +1,2 @@
+print("tomllib is imported")
+MINE = "my tomllib"

@@ -1,0 +1,2 @@
+print("tty is imported")
+MINE = "my tty"

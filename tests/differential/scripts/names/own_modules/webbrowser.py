@@ -1,0 +1,2 @@
+print("webbrowser is imported")
+MINE = "my webbrowser"

@@ -1,0 +1,2 @@
+print("zipapp is imported")
+MINE = "my zipapp"

@@ -1,0 +1,2 @@
+print("my rich is imported")
+wealth = 7

@@ -1,0 +1,1 @@
+print("my rich is imported")

@@ -1,0 +1,2 @@
+print("argparse is imported")
+MINE = "my argparse"

@@ -1,0 +1,2 @@
+print("dataclasses is imported")
+MINE = "my dataclasses"

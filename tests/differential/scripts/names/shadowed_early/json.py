@@ -1,0 +1,2 @@
+print("json is imported")
+MINE = "my json"

@@ -1,0 +1,2 @@
+print("queue is imported")
+MINE = "my queue"

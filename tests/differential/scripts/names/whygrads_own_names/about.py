@@ -1,0 +1,2 @@
+MINE = "my about"
+print(__name__, "is imported")

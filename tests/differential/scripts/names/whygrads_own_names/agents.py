@@ -1,0 +1,2 @@
+MINE = "my agents"
+print(__name__, "is imported")

@@ -1,0 +1,2 @@
+MINE = "my capture"
+print(__name__, "is imported")

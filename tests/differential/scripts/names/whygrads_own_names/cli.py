@@ -1,0 +1,2 @@
+MINE = "my cli"
+print(__name__, "is imported")

@@ -1,0 +1,2 @@
+MINE = "my config"
+print(__name__, "is imported")

@@ -1,0 +1,2 @@
+MINE = "my engine"
+print(__name__, "is imported")

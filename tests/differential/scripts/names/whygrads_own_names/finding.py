@@ -1,0 +1,2 @@
+MINE = "my finding"
+print(__name__, "is imported")

@@ -1,0 +1,2 @@
+MINE = "my learn"
+print(__name__, "is imported")

@@ -1,0 +1,2 @@
+MINE = "my main"
+print(__name__, "is imported")

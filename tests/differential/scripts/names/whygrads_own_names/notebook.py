@@ -1,0 +1,2 @@
+MINE = "my notebook"
+print(__name__, "is imported")

@@ -1,0 +1,2 @@
+MINE = "my output"
+print(__name__, "is imported")

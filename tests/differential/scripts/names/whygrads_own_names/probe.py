@@ -1,0 +1,2 @@
+MINE = "my probe"
+print(__name__, "is imported")

@@ -1,0 +1,2 @@
+MINE = "my report"
+print(__name__, "is imported")

@@ -1,0 +1,2 @@
+MINE = "my rules"
+print(__name__, "is imported")

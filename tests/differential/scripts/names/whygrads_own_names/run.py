@@ -1,0 +1,2 @@
+MINE = "my run"
+print(__name__, "is imported")

@@ -1,0 +1,2 @@
+MINE = "my session"
+print(__name__, "is imported")

@@ -1,0 +1,2 @@
+MINE = "my sinks"
+print(__name__, "is imported")

@@ -1,0 +1,2 @@
+MINE = "my source"
+print(__name__, "is imported")

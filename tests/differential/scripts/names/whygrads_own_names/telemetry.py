@@ -1,0 +1,2 @@
+MINE = "my telemetry"
+print(__name__, "is imported")

@@ -1,0 +1,2 @@
+MINE = "my trace"
+print(__name__, "is imported")

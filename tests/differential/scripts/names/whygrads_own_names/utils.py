@@ -1,0 +1,2 @@
+MINE = "my utils"
+print(__name__, "is imported")
