@@ -10,6 +10,7 @@ from whygrad.source import expressions
 from whygrad.trace import Site, Trace
 from whygrad.trace.consumption import consumers
 from whygrad.trace.cuts import Cut, cuts
+from whygrad.trace.terms import terms
 from whygrad.trace.workers import originals
 
 
@@ -38,10 +39,21 @@ def finding(trace: Trace, code: str, name: str, cut: Cut, *, here: str, why: str
 def consequence(trace: Trace, cut: Cut) -> str:
     who = wording.whom(trace, cut.parameters)
     if cut.term is not None:
-        term = wording.code(cut.term.site)
-        return f"the term {term} of {cut.backward.name} does not train {who}; only other terms do"
+        return _dead_term(trace, cut, who)
     learning = wording.verb(trace, cut.parameters, "is", "are")
     return f"{who} {learning} not learning; no loss reaches {wording.of_them(trace, cut.parameters)}"
+
+
+def _dead_term(trace: Trace, cut: Cut, who: str) -> str:
+    """Other terms are spoken of only where there are some, and said to train whom they reach."""
+    assert cut.term is not None
+    loss, term = cut.backward.name, wording.code(cut.term.site)
+    reached = (cut.backward.deposits - cut.backward.zeros) & (cut.workers or cut.parameters)
+    if reached:
+        return f"the term {term} of {loss} does not train {who}; only other terms do"
+    if cut.backward.root is not None and len(terms(trace.graph, cut.backward.root)) > 1:
+        return f"the term {term} of {loss} does not train {who}, and no other term does"
+    return f"{loss} does not train {who}: gradient reaches none of {wording.its(trace, cut.parameters)}"
 
 
 def labels(trace: Trace, cut: Cut) -> list[Label]:
@@ -94,9 +106,8 @@ def seen(trace: Trace, cut: Cut) -> str:
     elif trace.raised is not None and trace.raised.code == "WG601":
         facts.append(f"backward raised {trace.raised.type}: the loss has no graph at all")
     else:
-        steps = max((trace.parameter(n).held_steps for n in numbers), default=0)
         state = "zero" if any(trace.parameter(n).grad == "zero" for n in numbers) else "None"
-        facts.append(f"{steps} of {wording.plural(steps, 'update')}; every gradient is {state}")
+        facts.append(f"{wording.looks(trace, numbers)}; every gradient is {state}")
         if not any(trace.parameter(n).changed for n in numbers):
             facts.append("weights unchanged since the start")
     if cut.workers:

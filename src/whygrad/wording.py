@@ -53,12 +53,29 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def looks(trace: Trace, numbers: Iterable[int]) -> str:
+    """Of how many updates the evidence about these parameters speaks: never of one that nobody looked at.
+
+    Where the weights are as they were, no step found a gradient: an optimizer writes into whatever has one.
+    """
+    found = [trace.parameter(n) for n in numbers]
+    steps = max((p.held_steps for p in found), default=0)
+    looked = max((p.looked_steps for p in found), default=0)
+    if looked >= steps or not any(p.changed for p in found):
+        return f"{steps} of {plural(steps, 'update')}"
+    return f"all {looked} updates that were looked at, of {steps}"
+
+
 def of_them(trace: Trace, numbers: set[int] | frozenset[int]) -> str:
     """`any of its 6 parameters`, `its only parameter`."""
+    whose = its(trace, numbers)
+    return whose if len(numbers) == 1 else f"any of {whose}"
+
+
+def its(trace: Trace, numbers: Collection[int]) -> str:
+    """`its 6 parameters`, `it` where that is all there is."""
     single = len(groups(trace, numbers)) == 1
-    if len(numbers) == 1:
-        return "it"
-    return f"any of {'its' if single else 'their'} {len(numbers)} parameters"
+    return "it" if len(numbers) == 1 else f"{'its' if single else 'their'} {len(numbers)} parameters"
 
 
 def verb(trace: Trace, numbers: Iterable[int], singular: str, several: str) -> str:

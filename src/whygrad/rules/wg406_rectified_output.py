@@ -83,8 +83,15 @@ def _finding(trace: Trace, found: Rectified) -> Finding:
         "ReLU on the output of the last layer",
         labels,
         f"{why}.",
-        f"{killed:.0%} of the outputs are exactly zero in the latest traced update, and pass no gradient",
+        _seen(killed),
         "leave the last layer linear",
         parameters=trace.names(reach),
         evidence={"use": found.use, "zero": killed},
     )
+
+
+def _seen(killed: float) -> str:
+    if not killed:
+        return "in the latest traced update every output was above zero; the first one below will get stuck there"
+    share = f"{killed:.0%}" if killed >= 0.01 else "less than 1%"
+    return f"{share} of the outputs are exactly zero in the latest traced update, and pass no gradient"

@@ -37,6 +37,8 @@ class Parameter:
     """Steps that found a gradient on it."""
     held_steps: int = 0
     """Steps of optimizers that hold it."""
+    looked_steps: int = 0
+    """Of these, the ones at which somebody looked whether it had a gradient."""
     absent: bool = True
     """The latest steps of its optimizer found no gradient on it."""
     grad: str = "none"
@@ -72,6 +74,8 @@ class Optimizer:
     stack: tuple[Site, ...] = ()
     parameters: tuple[int, ...] = ()
     steps: int = 0
+    looked: int = 0
+    """Of its steps, the ones at which somebody looked at the gradients."""
     twice: frozenset[int] = frozenset()
     """Parameters it holds more than once."""
     maximizes: bool = False

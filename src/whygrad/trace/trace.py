@@ -115,6 +115,13 @@ class Trace:
                 out.setdefault(number, []).append(optimizer)
         return out
 
+    def count_held_steps(self) -> None:
+        """Tell each parameter how often its optimizers stepped, and how often somebody looked."""
+        for number, holders in self.holders.items():
+            parameter = self.parameters[number]
+            parameter.held_steps = sum(o.steps for o in holders)
+            parameter.looked_steps = sum(min(o.looked, o.steps) for o in holders)
+
     @cached_property
     def rooted(self) -> list[Backward]:
         """Backwards whose loss is in the shadow graph."""

@@ -47,8 +47,10 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
     _unasked(capture, trace)
     _zeros(capture, trace)
     _repeat(capture, trace)
-    for number, holders in trace.holders.items():
-        trace.parameters[number].held_steps = sum(o.steps for o in holders)
+    for optimizer, held in zip(trace.optimizers, stepping.optimizers, strict=True):
+        # What a function does was read once and holds for each of its runs.
+        optimizer.looked = held.steps if held.symbolic else sum(s.optimizer == optimizer.id for s in trace.steps)
+    trace.count_held_steps()
     if capture.guard.broken is not None:
         completed(trace, trace.steps[-1].order if trace.steps else 0)
     return trace

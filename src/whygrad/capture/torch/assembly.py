@@ -28,6 +28,7 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
             held.stack,
             held.parameters,
             held.steps,
+            held.looks,
             held.twice,
             held.maximizes,
             held.rates,
@@ -65,7 +66,7 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
     trace.singles = {positions.resolve(*place): (n, s) for place, (n, s) in capture.recorder.singles.items() if n}
     trace.results = {positions.resolve(*place): name for place, name in capture.recorder.results.items()}
     trace.variables = {n: name for n, name in capture.keeping.names.items() if n in trace.graph.ops}
-    _held_counts(trace)
+    trace.count_held_steps()
     return trace if capture.guard.broken is None else completed(trace, capture.stepping.completed)
 
 
@@ -98,19 +99,18 @@ def _parameter(known: Known) -> Parameter:
         known.companions,
         known.used,
         known.consumed,
-        known.held_steps,
-        known.absent >= LONG_ABSENT or not known.consumed,
-        known.grad if known.grad != "none" or not known.consumed else "nonzero",
-        _changed(known, tensor),
-        known.loaded,
-        known.derived_from,
-        known.moved,
-        known.shift,
-        known.finite,
-        known.rewritten,
-        known.still,
-        tuple(sorted(known.same_memory)),
-        not known.name,
+        absent=known.absent >= LONG_ABSENT or not known.consumed,
+        grad=known.grad if known.grad != "none" or not known.consumed else "nonzero",
+        changed=_changed(known, tensor),
+        loaded=known.loaded,
+        derived_from=known.derived_from,
+        moved=known.moved,
+        shift=known.shift,
+        finite=known.finite,
+        rewritten=known.rewritten,
+        still=known.still,
+        same_memory=tuple(sorted(known.same_memory)),
+        lost=not known.name,
     )
 
 
@@ -132,11 +132,6 @@ def _changed(known: Known, tensor: torch.Tensor | None) -> bool:
     if known.consumed or tensor is None or tensor.is_inference():
         return bool(known.consumed)
     return known.version >= 0 and tensor._version != known.version
-
-
-def _held_counts(trace: Trace) -> None:
-    for number, holders in trace.holders.items():
-        trace.parameters[number].held_steps = sum(o.steps for o in holders)
 
 
 def _limits(capture: Capture) -> list[str]:

@@ -90,6 +90,8 @@ class Held:
     counted: int = 0
     """Its steps, with those that are still to come and may pass."""
     traced_steps: int = 0
+    looks: int = 0
+    """Its steps at which the gradients were looked at."""
     parameters: tuple[int, ...] = ()
     twice: frozenset[int] = frozenset()
     maximizes: bool = False

@@ -31,7 +31,6 @@ class Known:
     companions: frozenset[int] = frozenset()
     used: bool = False
     consumed: int = 0
-    held_steps: int = 0
     absent: int = 0
     """Consecutive steps of its optimizer, up to now, that found no gradient on it."""
     grad: str = "none"

@@ -178,6 +178,7 @@ class Protocol:
 
     def _look(self, held: Held) -> None:
         """Which parameters have a gradient now? One that used to have it and lost it is a symptom."""
+        held.looks += 1
         for known, tensor in held.tensors:
             if tensor.grad is None:
                 if known.consumed and not known.absent and tensor.requires_grad:

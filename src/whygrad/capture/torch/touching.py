@@ -43,7 +43,7 @@ class Touching:
         known = self.capture.parameters.register(tensor)
         if on:
             known.frozen = None
-            known.wanted = known.wanted or not known.held_steps
+            known.wanted = True
         elif known.frozen is None:
             known.frozen = frames.user_site(frame)
 
