@@ -18,6 +18,7 @@ from whygrad import config as configuration
 from whygrad import engine, visible
 from whygrad.about import __version__
 from whygrad.capture.blame import our_own
+from whygrad.capture.forks import Forks
 from whygrad.capture.options import Options
 from whygrad.report.build import build
 from whygrad.report.model import Report
@@ -27,6 +28,7 @@ from whygrad.sinks.sink import Outlets
 from whygrad.source import cells
 from whygrad.telemetry.summary import Summary
 from whygrad.trace import Trace
+from whygrad.trace.children import Children
 from whygrad.trace.deadline import Deadline, within
 from whygrad.trace.gap import ATTACH, Gap
 
@@ -62,6 +64,7 @@ class Session:
         """By framework: the script may import both, and trains with one."""
         self.deadline = deadline or Deadline(self.config.deadline)
         """For the report."""
+        self._forks = Forks()
         self._summary = Summary()
         self._outlets = Outlets([])
         self._report: Report | None = None
@@ -135,10 +138,13 @@ class Session:
 
     def _finish(self, escaped: BaseException | None) -> Report:
         trace = _busiest([capture.stop(escaped) for capture in self.captures.values()])
+        trace.children = self._forks.found()
+        if trace.updates and trace.children.busy and not trace.children.trained:
+            trace.limits.append(_not_known(trace.children))
         if escaped is not None and not isinstance(escaped, KeyboardInterrupt):
             trace.escaped = _titled(escaped)
         elif not self.captures:
-            trace.gaps.append(_nothing_to_watch())
+            trace.gaps.append(_nothing_to_watch(trace.children))
         report = self._explained(trace)
         self._described(report, trace.framework)
         report.telemetry = self._telemetry()
@@ -166,6 +172,10 @@ class Session:
         report.python = platform.python_version()
         report.seconds = time.perf_counter() - self._begun if self._begun is not None else 0.0
         return report
+
+    def forked_child_trains(self) -> None:
+        """Called in the child."""
+        self._forks.mark()
 
     def _telemetry(self) -> Summary | None:
         self._outlets.close()
@@ -215,10 +225,12 @@ _active: Session | None = None
 def _forked() -> None:
     """A child process is not watched, and may watch itself."""
     global _active
-    for capture in _active.captures.values() if _active is not None else ():
+    parent, _active = _active, None
+    for capture in parent.captures.values() if parent is not None else ():
         capture.guard.forked()
         capture.detach()
-    _active = None
+        if parent is not None:
+            capture.at_first_step(parent.forked_child_trains)
 
 
 os.register_at_fork(after_in_child=_forked)
@@ -251,10 +263,23 @@ def _titled(error: BaseException) -> str:
     return f"{type(error).__name__}: {said[:LONGEST]}" if said else type(error).__name__
 
 
-def _nothing_to_watch() -> Gap:
+def _not_known(children: Children) -> str:
+    return (
+        f"child processes took {children.seconds:.1f} s of processor time; no forked one trained, and what others do "
+        "is not seen"
+    )
+
+
+def _nothing_to_watch(children: Children) -> Gap:
     loaded = [framework for framework in FRAMEWORKS if framework in sys.modules]
     if loaded:
         return Gap(f"{loaded[0]} was imported in a way that went past whygrad", "import it by an ordinary statement")
+    if children.seconds or children.running:
+        return Gap(
+            "the script itself imported neither torch nor tensorflow, and the processes that it started are not "
+            f"watched (they took {children.seconds:.1f} s of processor time)",
+            "start the script that trains by `whygrad run`, without the launcher",
+        )
     return Gap("the script imported neither torch nor tensorflow", "there was nothing to watch")
 
 

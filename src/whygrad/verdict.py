@@ -10,12 +10,14 @@ from collections.abc import Iterable, Iterator
 from whygrad import dialect, wording
 from whygrad.finding import Finding
 from whygrad.trace import Trace
+from whygrad.trace.children import Children
 from whygrad.trace.consumption import trained
 from whygrad.trace.gap import Gap
 from whygrad.trace.membership import orphans
 from whygrad.trace.workers import originals
 
 HEALTHY, FINDINGS, INCOMPLETE = "healthy", "findings", "incomplete"
+IN_ONE = "train in one process (no workers, no launcher) to have it explained"
 NOTHING_WATCHED = Gap("nothing was watched", "put the training inside whygrad.watch(), or start it by `whygrad run`")
 
 
@@ -27,7 +29,7 @@ def word(findings: Iterable[Finding], gaps: Iterable[Gap]) -> str:
 
 def gaps(trace: Trace, findings: list[Finding]) -> list[Gap]:
     """All that stands between a silent run and the word healthy, the most telling first."""
-    found = [*trace.gaps, *_never_traced(trace)]
+    found = [*trace.gaps, *_children(trace), *_never_traced(trace)]
     if any(finding.loud for finding in findings):
         return found  # They say why nothing, or not everything, was trained.
     if trace.escaped:
@@ -50,16 +52,11 @@ def _ended_early(trace: Trace) -> Gap:
 
 def _nothing_trained(trace: Trace, findings: list[Finding]) -> Iterator[Gap]:
     written = dialect.DIFFERENTIATING[trace.framework]
-    if trace.children:
-        many = wording.plural(trace.children, "child process").replace("processs", "processes")
+    if not trace.backward_calls and not trace.updates:
+        busy = trace.children.busy
         yield Gap(
-            f"training happens in {many}, and only this process is watched",
-            "train in one process (no workers, no launcher) to have it explained",
-        )
-    elif not trace.backward_calls and not trace.updates:
-        yield Gap(
-            f"no {written}() and no optimizer step was seen",
-            "there is no training to explain yet",
+            f"no {written}() and no optimizer step was seen" + (_meanwhile(trace.children) if busy else ""),
+            IN_ONE if busy else "there is no training to explain yet",
         )
     elif not trace.updates:
         calls = wording.plural(trace.backward_calls, f"{written} call")
@@ -77,6 +74,18 @@ def _nothing_trained(trace: Trace, findings: list[Finding]) -> Iterator[Gap]:
             if silenced
             else "see which parameters the optimizer was given, and which of them require a gradient",
         )
+
+
+def _children(trace: Trace) -> Iterator[Gap]:
+    count = trace.children.trained
+    if count:
+        many = "a child process" if count == 1 else f"{count} child processes"
+        yield Gap(f"training happens in {many}, and only this process is watched", IN_ONE)
+
+
+def _meanwhile(children: Children) -> str:
+    did = "are still running" if children.running else f"took {children.seconds:.1f} s of processor time"
+    return f" in this process; its child processes {did}, and are not watched"
 
 
 def _never_traced(trace: Trace) -> Iterator[Gap]:

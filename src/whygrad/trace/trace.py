@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
+from whygrad.trace.children import Children
 from whygrad.trace.gap import Gap
 from whygrad.trace.graph import Graph
 from whygrad.trace.ledger import (
@@ -61,8 +62,7 @@ class Trace:
     """Where losses were differentiated that were never traced."""
     escaped: str = ""
     """The exception that ended the run, unless that was Ctrl-C."""
-    children: int = 0
-    """Processes that this one started and that trained."""
+    children: Children = Children()
     known: dict[object, Any] = field(default_factory=dict, repr=False)
     """Answers that many rules ask for, by question."""
 

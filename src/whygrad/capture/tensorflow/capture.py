@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from types import CodeType, FrameType
 from typing import Any
@@ -201,6 +202,9 @@ class Capture:
             return dataclasses.replace(trace, graph=Graph(dict(trace.graph.ops)))
         finally:
             self.recorder.paused -= 1
+
+    def at_first_step(self, trains: Callable[[], None]) -> None:
+        """TensorFlow's threads do not survive a fork: a child that trains with it is a fresh process."""
 
     def detach(self) -> None:
         self.window.policy = "off"

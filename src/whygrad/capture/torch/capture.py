@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from contextlib import ExitStack
 from types import FrameType
 from typing import Any
 
 import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from whygrad.capture.budget import Budget
 from whygrad.capture.clock import Clock
@@ -144,6 +146,15 @@ class Capture:
             whatever_fails.callback(self._during.undo)
             whatever_fails.callback(threads.remove, self.mode)  # Another thread may have closed the window.
             self._close()
+
+    def at_first_step(self, trains: Callable[[], None]) -> None:
+        """In a forked process, which is not watched: call this once, when an optimizer steps."""
+
+        def stepped(*_: Any) -> None:
+            hook.remove()
+            self.guard.final(trains, "children")
+
+        hook = register_optimizer_step_post_hook(stepped)
 
     def open(self) -> None:
         if self.tracing:

@@ -1,0 +1,24 @@
+"""What is known about the processes that the watched one has started."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+BUSY = 1.0
+"""Seconds of processor time in which a process can have trained."""
+
+
+@dataclass(frozen=True, slots=True)
+class Children:
+    trained: int = 0
+    """Forked from the watched process and seen to step an optimizer."""
+    seconds: float = 0.0
+    """Processor time of those that have ended, whatever they did."""
+    running: int = 0
+    """Still at work at the end."""
+
+    @property
+    def busy(self) -> bool:
+        """They may well have been training."""
+        return self.seconds >= BUSY or bool(self.running)
