@@ -6,8 +6,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+import whygrad
+from whygrad.capture.forks import Forks
+from whygrad.trace.children import Children
 
 TRAINING = """
 import sys
@@ -73,11 +78,19 @@ def test_training_in_fresh_processes_only(tmp_path: Path) -> None:
     assert what.startswith("no backward() and no optimizer step was seen in this process; its child processes took ")
 
 
-def test_what_fresh_processes_do_beside_the_training_is_said_to_be_unknown(tmp_path: Path) -> None:
-    _, report = run(tmp_path, TRAINING + MAIN.format(first="train()", method="spawn", work="train"))
-    assert report["verdict"] == "healthy"
-    (limit,) = report["limits"]  # type: ignore[misc]
-    assert "no forked one trained, and what others do is not seen" in limit
+@pytest.mark.parametrize(("seconds", "said"), [(3.0, 0), (60.0, 1)])
+def test_what_others_did_for_long_beside_the_training_is_said_to_be_unknown(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, said: int
+) -> None:
+    namespace: dict[str, Any] = {}
+    exec(TRAINING, namespace)
+    with whygrad.watch() as watching:
+        namespace["train"]()
+        monkeypatch.setattr(Forks, "found", lambda _: Children(0, seconds))
+    assert watching.report.verdict == "healthy"
+    assert [limit for limit in watching.report.limits if "what others do is not seen" in limit] == [
+        f"child processes took {seconds:.1f} s of processor time; no forked one trained, and what others do is not seen"
+    ] * said
 
 
 def test_a_launcher_is_told_to_step_aside(tmp_path: Path) -> None:

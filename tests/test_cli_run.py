@@ -514,7 +514,7 @@ def test_a_child_forked_before_torch_is_imported_is_left_alone(tmp_path: Path) -
     write(tmp_path, "train.py", text)
     done = whygrad(tmp_path, "run", "train.py")
     assert done.out == "False\n"
-    assert done.err == NO_TORCH + "\n"
+    assert "the processes that it started are not watched" in done.err
 
 
 @pytest.mark.parametrize("ending", ["sys.exit(7)", "raise ValueError('child')", "pass"])

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from whygrad import config as configuration
 from whygrad import engine, visible
 from whygrad.about import __version__
+from whygrad.capture import escapes
 from whygrad.capture.blame import our_own
 from whygrad.capture.forks import Forks
 from whygrad.capture.options import Options
@@ -39,8 +40,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-LONGEST = 200
-"""Characters of an exception's text that are repeated."""
 FRAMEWORKS = ("torch", "tensorflow")
 """What can be watched; each is imported by the script, never by us on its behalf."""
 
@@ -139,10 +138,10 @@ class Session:
     def _finish(self, escaped: BaseException | None) -> Report:
         trace = _busiest([capture.stop(escaped) for capture in self.captures.values()])
         trace.children = self._forks.found()
-        if trace.updates and trace.children.busy and not trace.children.trained:
+        if trace.updates and trace.children.unknown:
             trace.limits.append(_not_known(trace.children))
         if escaped is not None and not isinstance(escaped, KeyboardInterrupt):
-            trace.escaped = _titled(escaped)
+            trace.escaped = escapes.described(escaped)
         elif not self.captures:
             trace.gaps.append(_nothing_to_watch(trace.children))
         report = self._explained(trace)
@@ -257,12 +256,6 @@ def _busiest(traces: list[Trace]) -> Trace:
     return max(traces, key=lambda trace: (trace.updates, trace.backward_calls), default=Trace())
 
 
-def _titled(error: BaseException) -> str:
-    """`TypeError: the first line of its text`."""
-    said = next(iter(str(error).splitlines()), "")
-    return f"{type(error).__name__}: {said[:LONGEST]}" if said else type(error).__name__
-
-
 def _not_known(children: Children) -> str:
     return (
         f"child processes took {children.seconds:.1f} s of processor time; no forked one trained, and what others do "
@@ -274,7 +267,7 @@ def _nothing_to_watch(children: Children) -> Gap:
     loaded = [framework for framework in FRAMEWORKS if framework in sys.modules]
     if loaded:
         return Gap(f"{loaded[0]} was imported in a way that went past whygrad", "import it by an ordinary statement")
-    if children.seconds or children.running:
+    if children.busy:
         return Gap(
             "the script itself imported neither torch nor tensorflow, and the processes that it started are not "
             f"watched (they took {children.seconds:.1f} s of processor time)",

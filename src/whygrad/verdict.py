@@ -12,6 +12,7 @@ from whygrad.finding import Finding
 from whygrad.trace import Trace
 from whygrad.trace.children import Children
 from whygrad.trace.consumption import trained
+from whygrad.trace.escape import Escape
 from whygrad.trace.gap import Gap
 from whygrad.trace.membership import orphans
 from whygrad.trace.workers import originals
@@ -32,8 +33,8 @@ def gaps(trace: Trace, findings: list[Finding]) -> list[Gap]:
     found = [*trace.gaps, *_children(trace), *_never_traced(trace)]
     if any(finding.loud for finding in findings):
         return found  # They say why nothing, or not everything, was trained.
-    if trace.escaped:
-        found.append(_ended_early(trace))
+    if trace.escaped is not None:
+        found.append(_ended_early(trace, trace.escaped))
     elif not found and not trained(trace):
         found += _nothing_trained(trace, findings)
     found += _not_finite(trace)
@@ -42,12 +43,16 @@ def gaps(trace: Trace, findings: list[Finding]) -> list[Gap]:
     return found
 
 
-def _ended_early(trace: Trace) -> Gap:
+def _ended_early(trace: Trace, escaped: Escape) -> Gap:
     seen = wording.plural(trace.updates, "update") if trace.updates else "no update"
-    return Gap(
-        f"the script ended with {trace.escaped}, after {seen}",
-        "whygrad cannot say that this has to do with gradients; mend it and run again",
-    )
+    ended = f"the script ended with {escaped.title}, after {seen}"
+    if escaped.absent_gradient and escaped.site is not None:
+        return Gap(
+            f"{ended}: {escaped.absent_gradient} is None at {wording.short(escaped.site)}",
+            "no backward had left a gradient there: look for what cuts it off from the loss, or clears it before this "
+            "line; with an optimizer that holds it, whygrad names the cut",
+        )
+    return Gap(ended, "whygrad cannot say that this has to do with gradients; mend it and run again")
 
 
 def _nothing_trained(trace: Trace, findings: list[Finding]) -> Iterator[Gap]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-BUSY = 1.0
-"""Seconds of processor time in which a process can have trained."""
+BUSY = 0.5
+"""Seconds of processor time in which a process can have trained, where nobody else has."""
+LONG = 10.0
+"""Beside a process that trains itself, children mostly run environments; starting some takes a second each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +24,8 @@ class Children:
     def busy(self) -> bool:
         """They may well have been training."""
         return self.seconds >= BUSY or bool(self.running)
+
+    @property
+    def unknown(self) -> bool:
+        """Somebody worked for long, and it is not known at what."""
+        return self.seconds >= LONG and not self.trained

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from whygrad.trace.children import Children
+from whygrad.trace.escape import Escape
 from whygrad.trace.gap import Gap
 from whygrad.trace.graph import Graph
 from whygrad.trace.ledger import (
@@ -60,7 +61,7 @@ class Trace:
     """What should have been looked at and was not."""
     unseen: list[Site] = field(default_factory=list)
     """Where losses were differentiated that were never traced."""
-    escaped: str = ""
+    escaped: Escape | None = None
     """The exception that ended the run, unless that was Ctrl-C."""
     children: Children = Children()
     known: dict[object, Any] = field(default_factory=dict, repr=False)
