@@ -30,7 +30,15 @@ def escape(folder: Path, line: str) -> Escape:
 
 @pytest.mark.parametrize(
     "line",
-    ["-p.grad", "p.grad.norm()", "lr * p.grad", "p.grad * lr", "p.grad[0]", "p.value.add_(p.grad)", "p.value -= lr * p.grad"],
+    [
+        "-p.grad",
+        "p.grad.norm()",
+        "lr * p.grad",
+        "p.grad * lr",
+        "p.grad[0]",
+        "p.value.add_(p.grad)",
+        "p.value -= lr * p.grad",
+    ],
 )
 def test_a_gradient_that_was_none_is_named(tmp_path: Path, line: str) -> None:
     found = escape(tmp_path, line)

@@ -59,6 +59,7 @@ NAMES = {
     "WG505": "non-finite",
     "WG506": "zero-signal",
     "WG507": "precision-loss",
+    "WG508": "dominated-trunk",
     "WG601": "no-graph",
     "WG602": "modified-in-place",
     "WG603": "backward-twice",

@@ -74,7 +74,7 @@ def explained(finding: Finding, source: Sources, width: int) -> list[Text]:
 
 
 def _note(finding: Finding) -> Text:
-    """Checked and harmless: one line is enough."""
+    """Nothing is wrong there: one line is enough."""
     place = f" {short(finding.site)}:" if finding.site is not None else ""
     return styled((f"note[{finding.code}]{place}", COLOURS["note"]), f" {finding.message}")
 

@@ -55,7 +55,7 @@ def watched(report: Report) -> str:
     trained = sum(1 for p in report.parameters if p.consumed_by)
     notes = sum(f.severity == "note" and not f.suppressed for f in report.findings)
     silenced = sum(f.suppressed for f in report.findings)
-    extra = f" {notes} harmless {'note' if notes == 1 else 'notes'}." if notes else ""
+    extra = f" {plural(notes, 'note')}." if notes else ""
     extra += f" {silenced} suppressed." if silenced else ""
     held = len(report.parameters)
     return f"{plural(report.updates, 'update')} watched, {trained} of {held} parameters trained.{extra}"

@@ -5,6 +5,10 @@ thousands of times below the usual norm makes every update a tiny step of consta
 
 Choose a limit near the gradient norms you see (whygrad prints one below), or drop the clipping.
 
+With an adaptive optimizer (Adam, RMSprop) updates keep their length however small the limit is, because it divides by
+the usual size; what is lost then is how much one update counts beside another. That is a warning. A limit that every
+traced update exceeds ten times and more is a note: nothing is wrong by itself, but the norms deserve a look.
+
 ```python bad
 import torch
 
@@ -46,6 +50,10 @@ CODE = "WG305"
 NAME = "clip-degenerate"
 OFTEN = 2
 SMALLEST_SCALE = 1e-3
+HARD = 0.1
+"""What is left of a gradient by a clip that is hard, and does not leave almost nothing."""
+ALWAYS = 5
+"""Traced calls before a hard clip counts as one of every update: the first ones often are."""
 TOGETHER = 1.01
 
 
@@ -58,6 +66,8 @@ def check(trace: Trace) -> Iterator[Finding]:
         scales = [_scale(clip) for clip in clips]
         if len(clips) >= OFTEN and all(not scale >= SMALLEST_SCALE for scale in scales):
             yield _finding(trace, clips, max(scales))
+        elif len(clips) >= ALWAYS and all(scale <= HARD for scale in scales):
+            yield _hard(trace, clips)
         else:
             yield from _one_by_one(trace, clips[-1])
 
@@ -80,6 +90,30 @@ def _one_by_one(trace: Trace, clip: Clip) -> Iterator[Finding]:
     )
 
 
+def _hard(trace: Trace, clips: list[Clip]) -> Finding:
+    clip = clips[-1]
+    sizes = sorted(c.size for c in clips if c.size is not None)
+    usual, named = sizes[len(sizes) // 2], _named(clip)
+    return Finding(
+        CODE,
+        NAME,
+        "note",
+        f"each of {len(clips)} traced updates of {wording.whom(trace, clip.present)} is clipped hard: a {named} of "
+        f"{sizes[0]:.3g} to {sizes[-1]:.3g} (median {usual:.3g}) is cut to {clip.limit:g}",
+        clip.site,
+        f"cuts to {clip.limit / usual:.1%} of the size, in the median",
+        fix="look at what makes the gradient so large (unscaled returns, a sum instead of a mean), or raise the limit",
+        parameters=trace.names(clip.present),
+        evidence={
+            "limit": clip.limit,
+            "smallest": sizes[0],
+            "median": usual,
+            "largest": sizes[-1],
+            "calls": len(clips),
+        },
+    )
+
+
 def _scale(clip: Clip) -> float:
     """What the gradient is multiplied by."""
     if not clip.size or not math.isfinite(clip.size):
@@ -92,14 +126,15 @@ def _scale(clip: Clip) -> float:
 def _finding(trace: Trace, clips: list[Clip], scale: float) -> Finding:
     clip = clips[-1]
     who = wording.whom(trace, clip.present)
-    what, why = _effect(clip, scale)
+    adaptive = clip.limit > 0 and _adaptive(trace, clip)
+    what, why = _effect(clip, scale, adaptive)
     sizes = sorted(c.size for c in clips if c.size is not None)
     usual = sizes[len(sizes) // 2]
-    named = "norm" if clip.how == "norm" else "largest entry"
+    named = _named(clip)
     return Finding(
         CODE,
         NAME,
-        "error",
+        "warning" if adaptive else "error",
         f"{who} {wording.verb(trace, clip.present, 'gets', 'get')} {what}: the clipping limit is {clip.limit:g}",
         clip.site,
         f"the gradients have a {named} of about {usual:.3g} here",
@@ -112,11 +147,29 @@ def _finding(trace: Trace, clips: list[Clip], scale: float) -> Finding:
     )
 
 
-def _effect(clip: Clip, scale: float) -> tuple[str, str]:
+def _named(clip: Clip) -> str:
+    """What the limit is compared with."""
+    return "norm" if clip.how == "norm" else "largest entry"
+
+
+def _adaptive(trace: Trace, clip: Clip) -> bool:
+    """Whether every optimizer that steps these divides by their usual size."""
+    holders = [o for n in clip.present for o in trace.holders.get(n, [])]
+    return bool(holders) and all(o.adaptive for o in holders)
+
+
+def _effect(clip: Clip, scale: float, adaptive: bool) -> tuple[str, str]:
     if math.isnan(clip.limit):
         return "NaN gradients", "every gradient is multiplied by NaN."
     if clip.limit < 0:
         return "gradients of the wrong sign", "a negative limit multiplies every gradient by a negative number."
     if clip.limit == 0:
         return "no gradient", "every gradient is multiplied by exactly zero; an adaptive optimizer may still drift."
-    return "almost no gradient", f"every update is scaled down to {scale:.1e} of its size or less."
+    scaled = f"every gradient is scaled down to {scale:.1e} of its size or less"
+    if adaptive:
+        return (
+            "gradients that are all cut to one length",
+            f"{scaled}. The optimizer divides by their usual size, so weights still move; how much one update counts "
+            "beside another is lost.",
+        )
+    return "almost no gradient", f"{scaled}."

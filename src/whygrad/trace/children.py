@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
 BUSY = 0.5
 """Seconds of processor time in which a process can have trained, where nobody else has."""
 LONG = 10.0

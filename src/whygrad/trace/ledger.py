@@ -85,6 +85,8 @@ class Optimizer:
     """The step from which on a schedule held its learning rates at zero, until the end."""
     scheduled: bool = False
     """Its learning rates were seen to change."""
+    adaptive: bool = False
+    """It divides gradients by their usual size, as Adam does: scaling all of them alike changes nothing."""
     momentum: bool = False
     """It remembers earlier gradients and moves by them, also where the latest is zero."""
     there: int = 0

@@ -63,7 +63,7 @@ class Trace:
     """Where losses were differentiated that were never traced."""
     escaped: Escape | None = None
     """The exception that ended the run, unless that was Ctrl-C."""
-    children: Children = Children()
+    children: Children = field(default_factory=Children)
     known: dict[object, Any] = field(default_factory=dict, repr=False)
     """Answers that many rules ask for, by question."""
 

@@ -34,6 +34,7 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
             held.rates,
             held.stopped,
             held.scheduled,
+            held.adaptive,
             held.momentum,
             held.there,
         )

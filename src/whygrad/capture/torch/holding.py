@@ -95,6 +95,7 @@ class Held:
     parameters: tuple[int, ...] = ()
     twice: frozenset[int] = frozenset()
     maximizes: bool = False
+    adaptive: bool = False
     momentum: bool = False
     rates: tuple[float, ...] = ()
     scheduled: bool = False

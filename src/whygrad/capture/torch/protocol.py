@@ -126,6 +126,7 @@ class Protocol:
         twice = frozenset(n for n, times in Counter(numbers).items() if times > 1)
         held.twice = twice or held.twice
         held.maximizes = any(group.get("maximize") for group in optimizer.param_groups)
+        held.adaptive = all("eps" in group or "betas" in group for group in optimizer.param_groups)
         held.momentum = any("betas" in group or group.get("momentum") for group in optimizer.param_groups)
         held.stride = max(LEAST_STRIDE, len(tensors) // CHEAP_LOOK)
 
