@@ -16,6 +16,8 @@ from whygrad.rule import Rule, rules
 BLOCK = re.compile(r"```python (bad|good)\n(.*?)```", re.DOTALL)
 UNTESTABLE_HERE = {"WG605"}
 """Needs a second device."""
+NOTING = {"WG508"}
+"""Rules that have nothing to say but notes."""
 
 
 def blocks(rule: Rule) -> dict[str, str]:
@@ -31,7 +33,9 @@ def findings(code: str, folder: Path, name: str) -> list[Finding]:
             exec(compile(code, str(file), "exec"), {"__name__": "__main__", "print": lambda *_: None})
         except RuntimeError:
             watching.stop(sys.exception())
-    return watching.report.loud
+    found = [finding for finding in watching.report.findings if not finding.suppressed]
+    # A note beside an error says nothing more; alone it is what the rule has to say.
+    return [finding for finding in found if finding.loud] or found
 
 
 @pytest.mark.parametrize("rule", [r for r in rules().values() if r.code not in UNTESTABLE_HERE], ids=lambda r: r.code)
@@ -46,7 +50,9 @@ def test_bad_block_yields_its_code_on_the_marked_line(rule: Rule, tmp_path: Path
 
 @pytest.mark.parametrize("rule", [r for r in rules().values() if r.code not in UNTESTABLE_HERE], ids=lambda r: r.code)
 def test_good_block_yields_nothing(rule: Rule, tmp_path: Path) -> None:
-    assert findings(blocks(rule)["good"], tmp_path, f"good_{rule.code}") == []
+    found = findings(blocks(rule)["good"], tmp_path, f"good_{rule.code}")
+    own = {rule.code} & NOTING
+    assert [f.code for f in found if f.loud or f.code in own] == []
 
 
 @pytest.mark.parametrize("rule", rules().values(), ids=lambda r: r.code)

@@ -54,8 +54,9 @@ def lines(report: Report, width: int) -> list[Text]:
         if finding.loud:
             out += [*explained(finding, report.source, width), styled()]
     if not report.loud:
-        notes = [_note(f) for f in report.findings if f.severity == "note" and not f.suppressed][:MOST_NOTES]
-        out += [*notes, *_silent(report, width, MOST_LINES - len(notes))]
+        notes = [f for f in report.findings if f.severity == "note" and not f.suppressed][:MOST_NOTES]
+        out += [row for note in notes for row in _note(note, width)]
+        out += _silent(report, width, MOST_LINES - len(notes))
     else:
         out += [*_incomplete(report), styled(f"whygrad: {counted(report)}", style="bold")]
     out += [styled(f"whygrad: limit: {limit}", style="dim") for limit in report.limits]
@@ -73,10 +74,12 @@ def explained(finding: Finding, source: Sources, width: int) -> list[Text]:
     return out
 
 
-def _note(finding: Finding) -> Text:
-    """Nothing is wrong there: one line is enough."""
+def _note(finding: Finding, width: int) -> list[Text]:
+    """Nothing is wrong there: one sentence is enough."""
     place = f" {short(finding.site)}:" if finding.site is not None else ""
-    return styled((f"note[{finding.code}]{place}", COLOURS["note"]), f" {finding.message}")
+    head = f"note[{finding.code}]{place}"
+    first, *others = _folded(f"{head} {finding.message}", width, others=" " * 4)
+    return [styled((first[: len(head)], COLOURS["note"]), first[len(head) :]), *map(styled, others)]
 
 
 def _paragraph(title: str, body: str, width: int) -> list[Text]:
