@@ -1,6 +1,7 @@
 """What seeing gradients costs: whygrad against what people paste into their scripts.
 
-    python benchmarks/overhead.py [--minutes 5] [--device cuda] [--workload NAME ...] [--only NAME ...] [--json FILE]
+    python benchmarks/overhead.py [--minutes 5] [--device cuda] [--workload NAME ...] [--only NAME ... | --alone]
+                                  [--json FILE]
 
 Each contestant has a process of its own, in which it is switched on once. whygrad as it comes and whygrad without
 telemetry alternate with the plain loop in the same process, every few updates (with the ways into whygrad closed);
@@ -39,16 +40,18 @@ from workloads import nothing, workloads
 
 ROUND = {"cpu": 0.0025, "cuda": 0.15}
 """Seconds of one side of a pair: neighbours on the machine come and go more slowly. A GPU's queue has to fill first."""
-TOGETHER = {"cpu": 2.0, "cuda": 1.5}
+TOGETHER = {"cpu": 2.0, "cuda": 6.0}
 """Seconds of pairs in one process before another one has its turn."""
 OTHERS_ROUND = {"cpu": 0.04, "cuda": 0.08}
 """Seconds of a round of the others."""
-FEWEST = 2
-GENERATIONS = 3
-"""How often all processes are begun anew."""
+FEWEST = 1
+GENERATIONS = {"cpu": 3, "cuda": 2}
+"""How often all processes are begun anew. On a GPU that takes half a minute."""
 AIM = 1.02
 QUIET = "whygrad, nothing re-traced"
 WATCHING = [name for name in ALWAYS if name != "plain"]
+ALONE = ["whygrad"]
+"""Measured for an interval as narrow as the time allows."""
 
 
 @dataclass
@@ -77,9 +80,10 @@ class Measured:
 class Generation:
     """One process per contestant, all begun anew."""
 
-    def __init__(self, device: str, others: dict[str, Entry], found: Measured) -> None:
-        self.found, self.device = found, device
-        self.own = {name: Seat(device, found.workload, entry) for name, entry in ALWAYS.items()}
+    def __init__(self, device: str, others: dict[str, Entry], found: Measured, watching: list[str]) -> None:
+        self.found, self.device, self.watching = found, device, watching
+        plain = ["plain"] if others or not found.update else []
+        self.own = {name: Seat(device, found.workload, ALWAYS[name]) for name in plain + watching}
         found.update = found.update or self.own["plain"].round(10)
         self.others: dict[str, Seat] = {}
         for name, entry in others.items():
@@ -89,7 +93,7 @@ class Generation:
     def measure(self, deadline: float) -> None:
         turns = 0
         while turns < FEWEST or time.perf_counter() < deadline:
-            for name in WATCHING:
+            for name in self.watching:
                 self._measure_own(name, self.own[name])
             self._measure_others()
             turns += 1
@@ -131,12 +135,13 @@ class Generation:
             seat.leave()
 
 
-def compare(name: str, device: str, others: dict[str, Entry], limit: float) -> Measured:
+def compare(name: str, device: str, others: dict[str, Entry], watching: list[str], limit: float) -> Measured:
     start = time.perf_counter()
     found = Measured(name)
-    for number in range(1, GENERATIONS + 1):
-        generation = Generation(device, others, found)
-        generation.measure(start + limit * number / GENERATIONS)
+    generations = GENERATIONS[device]
+    for number in range(1, generations + 1):
+        generation = Generation(device, others, found, watching)
+        generation.measure(start + limit * number / generations)
         generation.end()
         print(f"\r{name}: {len(found.times['whygrad'])} rounds", end=" ", file=sys.stderr, flush=True)
     print(file=sys.stderr)
@@ -194,6 +199,7 @@ def main() -> None:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--workload", nargs="+", metavar="NAME", help="these alone")
     parser.add_argument("--only", nargs="*", metavar="NAME", help="others to compare with (default: all; none: no one)")
+    parser.add_argument("--alone", action="store_true", help="whygrad as it comes, and nothing beside it")
     parser.add_argument("--json", type=Path, help="write every round's times here")
     arguments = parser.parse_args()
     if arguments.device == "cuda" and not torch.cuda.is_available():
@@ -206,8 +212,8 @@ def main() -> None:
     unknown = set(arguments.only or ()) - set(others)
     if unknown:
         parser.error(f"--only: {', '.join(sorted(unknown))}: not installed or unknown; here: {', '.join(others)}")
-    if arguments.only is not None:
-        others = {name: others[name] for name in arguments.only}
+    if arguments.only is not None or arguments.alone:
+        others = {name: others[name] for name in arguments.only or ()}
     os.environ.setdefault("WANDB_SILENT", "true")
     where = "GPU, wall time" if arguments.device == "cuda" else "CPU, one thread"
     print(f"torch {torch.__version__}, Python {sys.version.split()[0]}, {where}")
@@ -216,7 +222,8 @@ def main() -> None:
     for name in (chosen := arguments.workload or list(several)):
         if arguments.device == "cuda":
             print(f"\n{name}: {apart(never_waits, name)}", flush=True)
-        found = compare(name, arguments.device, others, 60 * arguments.minutes / len(chosen))
+        watching = ALONE if arguments.alone else WATCHING
+        found = compare(name, arguments.device, others, watching, 60 * arguments.minutes / len(chosen))
         show(found)
         results.append({"workload": found.workload, "times": found.times, "plain": found.plain})
         if arguments.json is not None:
