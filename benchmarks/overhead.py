@@ -44,6 +44,8 @@ TOGETHER = {"cpu": 2.0, "cuda": 6.0}
 """Seconds of pairs in one process before another one has its turn."""
 OTHERS_ROUND = {"cpu": 0.04, "cuda": 0.08}
 """Seconds of a round of the others."""
+FULL = 0.05
+"""Seconds after which a GPU's queue is as full as it gets."""
 FEWEST = 1
 GENERATIONS = {"cpu": 3, "cuda": 2}
 """How often all processes are begun anew. On a GPU that takes half a minute."""
@@ -102,7 +104,7 @@ class Generation:
         updates = self.found.updates(ROUND[self.device])
         pairs = math.ceil(TOGETHER[self.device] / (2 * updates * self.found.update))
         # The way into whygrad is cold at first, which an update of several milliseconds does not notice.
-        settling = 10 if self.device == "cuda" else int(updates > 1)
+        settling = min(10, math.ceil(FULL / self.found.update)) if self.device == "cuda" else int(updates > 1)
         answer = seat.pairs(updates, pairs, settling)
         for pair in answer.pairs:
             self.found.note(name, pair.watched * pair.weight, pair.bare * pair.weight)

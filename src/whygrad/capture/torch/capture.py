@@ -150,11 +150,15 @@ class Capture:
     def at_first_step(self, trains: Callable[[], None]) -> None:
         """In a forked process, which is not watched: call this once, when an optimizer steps."""
 
-        def stepped(*_: Any) -> None:
-            hook.remove()
-            self.guard.final(trains, "children")
+        known = False
 
-        hook = register_optimizer_step_post_hook(stepped)
+        def stepped(*_: Any) -> None:
+            nonlocal known
+            if not known:  # The hook stays: torch is walking through its hooks while it calls this one.
+                known = True
+                self.guard.final(trains, "children")
+
+        register_optimizer_step_post_hook(stepped)
 
     def open(self) -> None:
         if self.tracing:

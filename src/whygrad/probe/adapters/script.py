@@ -57,8 +57,9 @@ class Script:
         with tempfile.TemporaryDirectory() as folder:
             taped, watched = Path(folder) / "tape.json", Path(folder) / "watched.json"
             done = self._start(probe, options, settings, taped, watched)
+            last = _last_line(_own_words(done.stderr, watched))
             if not taped.exists():
-                said = _last_line(done.stderr) or f"; it was given the environment as {self._env_arg} (see --env-arg)"
+                said = last or f"; it was given the environment as {self._env_arg} (see --env-arg)"
                 raise ProtocolError(
                     f"{self.name} ended with status {done.returncode} before its first step in "
                     f"{identity(probe.name)}{said}"
@@ -70,12 +71,13 @@ class Script:
                 answer.roles |= report.roles
                 answer.source |= report.source
         if done.returncode:
-            answer.raised = f"status {done.returncode}{_last_line(done.stderr)}"
+            answer.raised = f"status {done.returncode}{last}"
 
     def _start(
         self, probe: Probe, options: dict[str, Any], settings: Settings, taped: Path, watched: Path
     ) -> subprocess.CompletedProcess[str]:
-        watching = ["-m", "whygrad", "run", "--quiet", "--fail-on", "never", "--budget", "0", "--json", str(watched)]
+        watching = ["-m", "whygrad", "run", "--fail-on", "never", "--budget", "0"]
+        watching += ["--format", "json", "--json", str(watched)]
         return subprocess.run(
             [sys.executable, *(watching if settings.watch else ()), self._file, *self._given(probe)],
             env={
@@ -111,6 +113,11 @@ class Script:
             for note in taped["notes"]:
                 earned.setdefault(note["about"], []).append(note["reward"])
             answer.observed |= {f"reward({about})": float(np.mean(earned[about])) for about in sorted(earned)}
+
+
+def _own_words(said: str, watched: Path) -> str:
+    """What the script itself wrote: the report stands there as it stands in its file."""
+    return said.replace(watched.read_text(encoding="utf-8"), "") if watched.exists() else said
 
 
 def _last_line(text: str) -> str:
