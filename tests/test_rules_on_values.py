@@ -225,7 +225,26 @@ def test_what_counts_as_growth_is_the_projects_choice() -> None:
         script.trace.backwards[-1].largest = {0: size}
     assert script.codes() == [("WG504", 20)]
     for name, value in (("growth", 1e8), ("large", 1e8), ("still", 200.0), ("first", 9.0)):
-        assert not diagnose(script.trace, Config(thresholds={"WG504": {name: value}}))
+        found = diagnose(script.trace, Config(thresholds={"WG504": {name: value}}))
+        assert not [finding for finding in found if finding.loud]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ([1, 1, 2, 20, 40, 60], ["note"]),
+        ([1, 1, 2, 40, 60, 61], []),
+        ([1, 1, 2, 10, 15, 20], []),
+        ([0.01, 0.01, 0.01, 0.2, 0.4, 0.6], []),
+        ([1, 1, 2, 1e3, 1e5, 1e7], ["error"]),
+    ],
+)
+def test_what_still_grows_is_noted(sizes: list[float], said: list[str]) -> None:
+    script = Script()
+    for update, size in enumerate(sizes):
+        script.step(script.op("mean", script.net(8, 1), line=12), update)
+        script.trace.backwards[-1].largest = {0: size}
+    assert [finding.severity for finding in diagnose(script.trace)] == said
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,9 @@ the action off its bounds: once the gradient has grown by that, the inverse is n
 
 Lower the learning rate, scale rewards and targets, slow the target network down, clip.
 
+A gradient that has grown much less and is still growing at the end is a note: it may settle, as it does while values
+grow with what an agent earns.
+
 ```python bad
 import torch
 
@@ -41,7 +44,7 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Trace
-from whygrad.trace.magnitudes import Exploding, Growth, exploding, grown
+from whygrad.trace.magnitudes import Exploding, Growth, exploding, grown, rising
 from whygrad.trace.unsquashing import Unsquashed, unsquashed
 
 CODE = "WG504"
@@ -55,17 +58,29 @@ LARGE = 1e3
 """Size of the largest gradient from which growth matters: one that began near zero may grow a lot."""
 FIRST = 3
 """Traced updates whose median is the start."""
+NOTED = 30.0
+"""Growth that is worth a note while it goes on."""
+CLIMBING = 1.2
+"""Growth from each of the latest traced updates to the next, for a note."""
+VISIBLE = 1.0
+"""Size of the largest gradient from which a note is worth its line."""
 
 
 def check(trace: Trace) -> Iterator[Finding]:
     growth = Growth(GROWTH, STILL, LARGE, int(FIRST))
-    rising = exploding(trace, growth)
+    endless = exploding(trace, growth)
+    said = set()
     for found in grown(trace, growth):
         cause = unsquashed(trace.graph, found.backwards[-1])
         if cause is not None and cause.inverse.site is not None:
+            said.add(found.backwards[-1].id)
             yield _recovered(trace, found, cause)
-        elif any(one.backwards[-1] is found.backwards[-1] for one in rising):
+        elif any(one.backwards[-1] is found.backwards[-1] for one in endless):
+            said.add(found.backwards[-1].id)
             yield _finding(trace, found)
+    for found in rising(trace, Growth(NOTED, CLIMBING, VISIBLE, int(FIRST))):
+        if found.backwards[-1].id not in said:
+            yield _climbing(trace, found)
 
 
 def _recovered(trace: Trace, found: Exploding, cause: Unsquashed) -> Finding:
@@ -94,11 +109,31 @@ def _recovered(trace: Trace, found: Exploding, cause: Unsquashed) -> Finding:
     )
 
 
+def _climbing(trace: Trace, found: Exploding) -> Finding:
+    last, times = found.backwards[-1], found.sizes[-1] / found.start
+    return Finding(
+        CODE,
+        NAME,
+        "note",
+        f"the gradient of {last.name} is still growing: it is {times:.3g} times what it was in the first updates "
+        f"(largest gradient at update {_latest(found)})",
+        last.made or last.site,
+        f"largest gradient {found.start:.1e} in the first updates, {found.sizes[-1]:.1e} now",
+        fix="watch whether it settles; scaled returns or a lower learning rate keep it down",
+        parameters=trace.names(last.deposits),
+        evidence={"first": found.start, "last": found.sizes[-1], "update": last.update + 1},
+    )
+
+
+def _latest(found: Exploding) -> str:
+    sizes = list(zip(found.sizes, found.backwards, strict=True))[-3:]
+    return ", ".join(f"{backward.update + 1}: {size:.1e}" for size, backward in sizes)
+
+
 def _finding(trace: Trace, found: Exploding) -> Finding:
     group, sizes, start = found.backwards, found.sizes, found.start
     last = group[-1]
     who = wording.whom(trace, last.deposits)
-    steps = ", ".join(f"{s:.1e} at {b.update + 1}" for s, b in list(zip(sizes, group, strict=True))[-3:])
     return Finding(
         CODE,
         NAME,
@@ -109,7 +144,7 @@ def _finding(trace: Trace, found: Exploding) -> Finding:
         f"largest gradient {start:.1e} in the first updates, {sizes[-1]:.1e} now",
         [],
         "each update makes the next gradient larger; the run diverges, whether or not a clip hides it.",
-        f"largest gradient by update: {steps}",
+        f"largest gradient at update {_latest(found)}",
         "lower the learning rate, scale rewards and targets, or let the target network follow more slowly",
         parameters=trace.names(last.deposits),
         evidence={"first": start, "last": sizes[-1], "update": last.update + 1},

@@ -68,7 +68,7 @@ class Growth:
 
 
 def exploding(trace: Trace, growth: Growth) -> list[Exploding]:
-    found: list[Exploding] = _exploding(trace, growth)
+    found = rising(trace, growth)
     trace.known["exploding"] = found
     return found
 
@@ -79,7 +79,8 @@ def exploded(trace: Trace) -> set[Site | None]:
     return {one.backwards[-1].site for one in found}
 
 
-def _exploding(trace: Trace, growth: Growth) -> list[Exploding]:
+def rising(trace: Trace, growth: Growth) -> list[Exploding]:
+    """Losses whose gradient has grown so much, and from each of the latest traced updates to the next."""
     return [found for found in grown(trace, growth) if _rising(found.sizes, growth.still)]
 
 
