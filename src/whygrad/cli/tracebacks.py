@@ -2,42 +2,26 @@
 
 from __future__ import annotations
 
-import sys
-import traceback as formatting
 from collections.abc import Iterator
-from types import TracebackType
+from contextlib import contextmanager
+from types import CodeType, TracebackType
 
-from whygrad.about import HOME
+from whygrad.capture import detours, frames
 
-_AROUND = ("<frozen runpy>",)
+_ASKED, _ASKING = "__torch_function__", "handle_torch_function"
 
 
-def show(error: BaseException, *, full: bool) -> None:
-    """Print the exception through the hook in force, as the interpreter would."""
-    chain = [] if full else list(_chain(error))
-    originals = [(link, link.__traceback__) for link in chain]
-    for link in chain:
-        link.__traceback__ = trimmed(link.__traceback__)
+@contextmanager
+def without_us(error: BaseException) -> Iterator[None]:
+    """The exception, and all that belongs to it, with such tracebacks for a while."""
+    originals = [(link, link.__traceback__) for link in _chain(error)]
+    for link, original in originals:
+        link.__traceback__ = _trimmed(original)
     try:
-        _through_the_hook(error)
+        yield
     finally:
         for link, original in originals:
             link.__traceback__ = original
-
-
-def _through_the_hook(error: BaseException) -> None:
-    try:
-        sys.excepthook(type(error), error, error.__traceback__)
-        sys.stderr.flush()
-    except BaseException as second:
-        # What Python does about a hook that fails. A stderr that is gone takes this along too.
-        stream = sys.__stderr__
-        if stream is not None and not stream.closed:
-            print("Error in sys.excepthook:", file=stream)
-            formatting.print_exception(type(second), second, trimmed(second.__traceback__), file=stream)
-            print("\nOriginal exception was:", file=stream)
-            formatting.print_exception(error, file=stream)
-            stream.flush()
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -53,15 +37,20 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
                 stack.append(following)
 
 
-def trimmed(traceback: TracebackType | None) -> TracebackType | None:
-    """The same traceback without whygrad's frames and without what it started the script with."""
+def _trimmed(traceback: TracebackType | None) -> TracebackType | None:
     kept: list[TracebackType] = []
     while traceback is not None:
-        file = traceback.tb_frame.f_code.co_filename
-        if not file.startswith(HOME) and file not in _AROUND:
+        code = traceback.tb_frame.f_code
+        if not _between(code):
             kept.append(traceback)
+        elif code.co_name == _ASKED and kept and kept[-1].tb_frame.f_code.co_name == _ASKING:
+            del kept[-2:]  # A function that torch wrote in Python asked us from inside: it comes again below.
         traceback = traceback.tb_next
     out: TracebackType | None = None
     for entry in reversed(kept):
         out = TracebackType(out, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return out
+
+
+def _between(code: CodeType) -> bool:
+    return frames.kind_of_code(code) == frames.OWN or detours.ours(code)
