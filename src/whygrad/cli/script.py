@@ -117,7 +117,7 @@ def execute(
 
 def _join(session: Session, framework: str, shadowed: Shadowed) -> None:
     with shadowed.put_back():
-        session.join(framework)
+        session.arrived(framework)
 
 
 def _file(script: Script) -> Callable[[], object]:
