@@ -22,5 +22,5 @@ def run(code: CodeType, names: dict[str, object]) -> None:
 
 
 # fmt: off
-def _step(step, left, execute, code, names): step(step, left - 1, execute, code, names) if left else execute(code, names)  # type: ignore[no-untyped-def]  # noqa: E501, ANN001, ANN202
+def _step(step, left, execute, code, names): step(step, left - 1, execute, code, names) if left else execute(code, names)  # type: ignore[no-untyped-def]  # noqa: E501
 # fmt: on
