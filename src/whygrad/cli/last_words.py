@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 
-from whygrad.cli import tracebacks
+from whygrad.capture import tracebacks
 
 STDERR = 2
 _display = sys.__excepthook__  # Whatever the script puts there, the interpreter itself does not ask for it.
@@ -16,11 +16,11 @@ def say(error: BaseException, *, full: bool = False) -> int:
     """Print it through the hook in force, with or without whygrad's own frames; the status of the process."""
     if isinstance(error, SystemExit):
         return _status(error)
-    with contextlib.nullcontext() if full else tracebacks.without_us(error):
-        return _hooked(error)
-
-
-def _hooked(error: BaseException) -> int:
+    if not full:
+        tracebacks.trim(error)
+    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
+    if sys.version_info >= (3, 12):
+        sys.last_exc = error
     if not hasattr(sys, "excepthook"):
         _write("sys.excepthook is missing\n")
         _shown(error)
@@ -31,8 +31,8 @@ def _hooked(error: BaseException) -> int:
         return _status(leaving)
     except BaseException as second:
         _write("Error in sys.excepthook:\n")
-        with tracebacks.without_us(second):
-            _shown(second)
+        tracebacks.trim(second)
+        _shown(second)
         _write("\nOriginal exception was:\n")
         _shown(error)
     return 1

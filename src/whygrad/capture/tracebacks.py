@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from types import CodeType, TracebackType
 
 from whygrad.capture import detours, frames
@@ -11,17 +10,10 @@ from whygrad.capture import detours, frames
 _ASKED, _ASKING = "__torch_function__", "handle_torch_function"
 
 
-@contextmanager
-def without_us(error: BaseException) -> Iterator[None]:
-    """The exception, and all that belongs to it, with such tracebacks for a while."""
-    originals = [(link, link.__traceback__) for link in _chain(error)]
-    for link, original in originals:
-        link.__traceback__ = _trimmed(original)
-    try:
-        yield
-    finally:
-        for link, original in originals:
-            link.__traceback__ = original
+def trim(error: BaseException) -> None:
+    """The exception, and all that belongs to it, is about to be shown."""
+    for link in _chain(error):
+        link.__traceback__ = _trimmed(link.__traceback__)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
