@@ -227,6 +227,6 @@ def test_only_one_place_makes_text_for_a_terminal() -> None:
             if called == "print" and "visible." not in ast.unparse(node):
                 printers.add(name)
     assert makers == {"report/styled.py"}
-    # The script's own words and tracebacks, a notebook's answer, and a worker's line to its parent.
-    assert printers == {"cli/ending.py", "cli/tracebacks.py", "learn/notebook.py", "learn/worker.py"}
+    # A notebook's answer, and a worker's line to its parent. (The script's own last words are Python's.)
+    assert printers == {"learn/notebook.py", "learn/worker.py"}
     assert Text(ATTACK).plain != visible.line(ATTACK)

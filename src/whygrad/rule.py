@@ -60,6 +60,6 @@ def _plugins() -> dict[str, Rule | str]:
     for point in entry_points(group="whygrad.rules"):
         try:
             out[point.name] = from_module(point.load())
-        except Exception as error:  # Whatever a stranger's file does.
+        except (Exception, SystemExit) as error:  # Whatever a stranger's file does.
             out[point.name] = f"{type(error).__name__}: {error}"
     return out

@@ -40,8 +40,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-FRAMEWORKS = ("torch", "tensorflow")
-"""What can be watched; each is imported by the script, never by us on its behalf."""
+FRAMEWORKS = {"torch": "Tensor", "tensorflow": "GradientTape"}
+"""What can be watched, and the class that tells it from a module of the script's with the same name. Each is imported
+by the script, never by us on its behalf."""
 
 
 class FrameworkMissingError(ImportError):
@@ -68,6 +69,7 @@ class Session:
         self._outlets = Outlets([])
         self._report: Report | None = None
         self._begun: float | None = None
+        self._gaps: list[Gap] = []
 
     def start(self) -> Session:
         """Begin to watch this process. Child processes are left alone."""
@@ -75,7 +77,7 @@ class Session:
             raise RuntimeError("this watch has been started already; make a new one with whygrad.watch()")
         if _active is not None:
             raise RuntimeError("whygrad is already watching; stop it first")
-        for framework in [name for name in FRAMEWORKS if name in sys.modules] or FRAMEWORKS[:1]:
+        for framework in _loaded() or ["torch"]:
             self.join(framework)
         return self
 
@@ -86,6 +88,8 @@ class Session:
 
     def join(self, framework: str) -> None:
         """Watch this framework from now on; the first one begins the watching."""
+        if framework in sys.modules and framework not in _loaded():
+            return
         try:
             package = importlib.import_module(f"whygrad.capture.{framework}")
         except ModuleNotFoundError as error:
@@ -99,6 +103,16 @@ class Session:
         )
         self.captures[framework] = capture = package.Capture(options)
         capture.start()
+
+    def arrived(self, framework: str) -> None:
+        """The script has imported it. What fails here is told at the end, and no affair of that import's."""
+        try:
+            self.join(framework)
+        except Exception as error:
+            if not our_own(error):
+                raise
+            said = f"{framework} could not be watched ({type(error).__name__}: {error})"
+            self._gaps.append(Gap(said, ATTACH, "".join(traceback.format_exception(error))))
 
     def _begin(self) -> None:
         global _active
@@ -142,8 +156,9 @@ class Session:
             trace.limits.append(_not_known(trace.children))
         if escaped is not None and not isinstance(escaped, KeyboardInterrupt):
             trace.escaped = escapes.described(escaped)
-        elif not self.captures:
+        elif not self.captures and not self._gaps:
             trace.gaps.append(_nothing_to_watch(trace.children))
+        trace.gaps += self._gaps
         report = self._explained(trace)
         self._described(report, trace.framework)
         report.telemetry = self._telemetry()
@@ -166,8 +181,7 @@ class Session:
         """With what ran, and for how long."""
         renamed(report, cells.title)
         report.whygrad = __version__
-        module = sys.modules.get(framework)
-        report.framework = f"{framework} {module.__version__}" if module is not None else ""
+        report.framework = f"{framework} {sys.modules[framework].__version__}" if framework in _loaded() else ""
         report.python = platform.python_version()
         report.seconds = time.perf_counter() - self._begun if self._begun is not None else 0.0
         return report
@@ -263,10 +277,16 @@ def _not_known(children: Children) -> str:
     )
 
 
+def _loaded() -> list[str]:
+    return [name for name, kind in FRAMEWORKS.items() if isinstance(getattr(sys.modules.get(name), kind, None), type)]
+
+
 def _nothing_to_watch(children: Children) -> Gap:
-    loaded = [framework for framework in FRAMEWORKS if framework in sys.modules]
-    if loaded:
-        return Gap(f"{loaded[0]} was imported in a way that went past whygrad", "import it by an ordinary statement")
+    for framework in _loaded():
+        return Gap(f"{framework} was imported in a way that went past whygrad", "import it by an ordinary statement")
+    for framework in [name for name in FRAMEWORKS if name in sys.modules]:
+        file = getattr(sys.modules[framework], "__file__", None) or "made by the script"
+        return Gap(f"the module {framework} that the script imports is another one ({file})", "give it another name")
     if children.busy:
         return Gap(
             "the script itself imported neither torch nor tensorflow, and the processes that it started are not "

@@ -16,11 +16,18 @@ NOTHING = "NoneType"
 
 
 def described(error: BaseException) -> Escape:
-    site, said = _site(error), str(error)
+    site, said = _site(error), _said(error)
     first = next(iter(said.splitlines()), "")[:LONGEST]
     kind = type(error).__name__
     absent = _gradient(site, said) if isinstance(error, (TypeError, AttributeError)) and NOTHING in said else ""
     return Escape(f"{kind}: {first}" if first else kind, site, absent)
+
+
+def _said(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # The script's own words for it may fail; Python says so in their place.
+        return ""
 
 
 def _site(error: BaseException) -> Site | None:

@@ -8,6 +8,7 @@ caller's file, line and globals, as many as a warning may count through.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from types import CodeType, FrameType, FunctionType
 from typing import Any
@@ -22,7 +23,9 @@ _known: dict[tuple[int, int], tuple[CodeType, FunctionType]] = {}
 
 
 def call(function: Callable[..., Any], args: Any, kwargs: Any, frame: FrameType) -> Any:
-    """Call as if from this frame."""
+    """Call as if from this frame, unless a debugger or a profiler of the script's would take that for its own code."""
+    if sys.gettrace() is not None or sys.getprofile() is not None:
+        return function(*args, **kwargs)
     if not isinstance(function, FunctionType):
         return _standing_in(frame)((), function, args, kwargs)
     inner: tuple[Any, ...] = ()

@@ -14,14 +14,12 @@ from types import FrameType
 from typing import NoReturn, TypeVar
 
 from whygrad.capture.blame import our_own
-from whygrad.cli import tracebacks
+from whygrad.cli import last_words
 from whygrad.trace.deadline import Deadline
 
 T = TypeVar("T")
 MOST = 50
 """Times that a piece of work is begun again."""
-LARGEST = 2**31
-"""Python itself turns a status that does not fit into -1."""
 
 
 class Ending:
@@ -60,6 +58,7 @@ class Ending:
                 if our_own(error):
                     raise
                 self._keep(error)
+        self.late.clear()  # What comes every time comes from the work itself.
         return work()
 
     def _keep(self, error: BaseException) -> None:
@@ -72,28 +71,10 @@ class Ending:
     def leave(self, status: int, escaped: BaseException | None) -> int:
         """The status of the process; does not return where it is to die by a signal."""
         for error in self.late:
-            if isinstance(error, SystemExit):
-                status = exit_status(error)
-            else:
-                tracebacks.show(error, full=False)
-                status = 1
+            status = last_words.say(error)
         if self.interrupted or isinstance(escaped, KeyboardInterrupt):
             _die_interrupted()
         return status
-
-
-def exit_status(error: SystemExit) -> int:
-    """What Python makes of it, with the text that it prints."""
-    if error.code is None:
-        return 0
-    if isinstance(error.code, int):
-        return int(error.code) if abs(error.code) < LARGEST else -1
-    try:
-        print(error.code, file=sys.stderr)
-    except Exception as failed:  # The script closed its own stderr: then nobody would have read it.
-        if not our_own(failed):
-            raise
-    return 1
 
 
 def _die_interrupted() -> NoReturn:

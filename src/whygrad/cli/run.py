@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from whygrad import config as configuration
-from whygrad import private_file, thresholds
+from whygrad import private_file, thresholds, verdict
 from whygrad.capture.blame import our_own
 from whygrad.cli import report as reporting
-from whygrad.cli import tracebacks
 from whygrad.cli.ending import Ending
 from whygrad.cli.output import Voice
 from whygrad.cli.script import Outcome, Script, ScriptError, execute
@@ -146,7 +145,11 @@ def main(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         watch.ending.interrupted = True
     watch.ending.insist(watch.ending.begin)
-    return watch.ending.leave(watch.ending.insist(watch.report), watch.outcome.escaped)
+    try:
+        status = watch.ending.insist(watch.report)
+    except Exception as error:
+        status = watch.without_report(error)
+    return watch.ending.leave(status, watch.outcome.escaped)
 
 
 @dataclass
@@ -194,8 +197,10 @@ class Watch:
             self._show()
             return self.outcome.status
         with self.shadowed.put_back():
-            report = self._described(self.session.stop(self.outcome.escaped))
-            self._show()
+            report = self.session.stop(self.outcome.escaped)
+        self._show()
+        with self.shadowed.put_back():
+            self._described(report)
             if not self._kept:
                 self._keep(report)
                 self._kept = True
@@ -204,24 +209,25 @@ class Watch:
                 self.voice.report(report, self.options.format, self.options.color)
         return _status(self.outcome.status, report, self.config.fail_on)
 
-    def _described(self, report: Report) -> Report:
+    def without_report(self, error: Exception) -> int:
+        """The exit status where the report failed: the script's end is the script's all the same."""
+        self.voice.complain(f"internal error, there is no report of this run ({type(error).__name__}: {error})")
+        self.outcome.show(full=self.options.full_traceback)
+        return self.outcome.status or int(self.config.fail_on == verdict.INCOMPLETE)
+
+    def _described(self, report: Report) -> None:
         """The script as it was asked for; files as the person who asked would name them."""
         report.script, report.script_exit_code = self.script.shown, self.outcome.status
         report.arguments = list(self.script.arguments)
         if isinstance(self.outcome.escaped, SyntaxError) and not self.outcome.compiled:
             report.gaps = [Gap("the script has a syntax error and did not run", "mend it")]
         relative(report, self.base)
-        return report
 
     def _show(self) -> None:
         """The exception that ended the script, with what the report knows about it."""
-        escaped = self.outcome.escaped
-        if escaped is None or self.outcome.shown:
-            return
-        self.outcome.shown = True
-        if not self.outcome.forked:
-            annotate(escaped, self.session.report)
-        tracebacks.show(escaped, full=self.options.full_traceback)
+        if not self.outcome.forked and not self.outcome.shown:
+            annotate(self.outcome.escaped, self.session.report)
+        self.outcome.show(full=self.options.full_traceback)
 
     def _keep(self, report: Report) -> None:
         """Store the run; where that fails, say so and go on."""

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whygrad.capture.arrival import when_imported
-from whygrad.cli import tracebacks
-from whygrad.cli.ending import exit_status
+from whygrad.cli import ground, last_words
 from whygrad.cli.shadowed import Shadowed
 from whygrad.session import FRAMEWORKS, Session
 from whygrad.source import files
@@ -80,6 +79,12 @@ class Outcome:
     forked: bool = False
     """This is a process that the script forked: the report belongs to the one that was started."""
 
+    def show(self, *, full: bool) -> None:
+        """Print the exception that escaped, once."""
+        if self.escaped is not None and not self.shown:
+            self.shown = True
+            self.status = last_words.say(self.escaped, full=full)
+
 
 def execute(
     script: Script, session: Session, outcome: Outcome, shadowed: Shadowed, *, full_traceback: bool = False
@@ -97,7 +102,7 @@ def execute(
         shadowed.step_aside(sys.path[0])
         run()
     except SystemExit as error:
-        outcome.status = exit_status(error)
+        outcome.status = last_words.say(error)
     except ScriptError:
         raise
     except BaseException as error:
@@ -112,23 +117,23 @@ def execute(
 
 def _join(session: Session, framework: str, shadowed: Shadowed) -> None:
     with shadowed.put_back():
-        session.join(framework)
+        session.arrived(framework)
 
 
 def _file(script: Script) -> Callable[[], object]:
     path = script.target
     sys.argv = [path, *script.arguments]
+    main = _main_module()
     if os.path.isdir(path) or zipfile.is_zipfile(path):
-        sys.path[0] = path
-        return lambda: runpy.run_path(path, run_name="__main__")
+        _found_first(os.path.abspath(path), always=True)
+        # What `python` itself calls for these and for modules. The public functions take __main__ away again at the
+        # end, while atexit handlers and threads may still need it.
+        return lambda: runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]
     absolute = os.path.join(os.getcwd(), path)
     code, loader = _compiled(absolute) if path.endswith(".pyc") else _read(absolute)
-    sys.path[0] = os.path.dirname(os.path.realpath(path))
-    main = _main_module()
-    main.__file__ = absolute
-    main.__dict__["__cached__"] = None
+    _found_first(os.path.dirname(os.path.realpath(path)))
     main.__loader__ = loader
-    return lambda: exec(code, main.__dict__)
+    return _executing(code, main, absolute)
 
 
 def _read(file: str) -> tuple[Code, importlib.machinery.SourceFileLoader]:
@@ -150,38 +155,51 @@ def _compiled(file: str) -> tuple[Code, importlib.machinery.SourcelessFileLoader
 
 def _module(script: Script) -> Callable[[], object]:
     sys.argv = ["-m", *script.arguments]
-    sys.path[0] = os.getcwd()
+    _found_first(os.getcwd())
     _main_module()
-    # What `python -m` itself calls. The public run_module takes __main__ away again at the end,
-    # while atexit handlers and threads may still need it.
     return lambda: runpy._run_module_as_main(script.target)  # type: ignore[attr-defined]
 
 
 def _code(script: Script) -> Callable[[], object]:
     sys.argv = ["-c", *script.arguments]
-    return _written(script.target, "<string>")
+    _found_first("")
+    return _executing(_written(script.target, "<string>"), _main_module())
 
 
 def _input(script: Script) -> Callable[[], object]:
     sys.argv = ["-", *script.arguments]
-    return _written(sys.stdin.read() if sys.stdin is not None else "", "<stdin>")
+    _found_first("")
+    name = "<stdin>"
+    return _executing(_written(sys.stdin.read() if sys.stdin is not None else "", name), _main_module(), name)
 
 
-def _written(source: str, name: str) -> Callable[[], object]:
-    sys.path[0] = ""
+def _written(source: str, name: str) -> Code:
     files.remember(name, source)
-    code = compile(source, name, "exec", dont_inherit=True)
-    main = _main_module()
-    return lambda: exec(code, main.__dict__)
+    return compile(source, name, "exec", dont_inherit=True)
 
 
 _RUNNERS = {"file": _file, "module": _module, "code": _code, "input": _input}
 
 
+def _executing(code: Code, main: types.ModuleType, file: str | None = None) -> Callable[[], object]:
+    if file is not None:
+        main.__dict__.update(__file__=file, __cached__=None)
+    return lambda: ground.run(code, main.__dict__)
+
+
+def _found_first(folder: str, *, always: bool = False) -> None:
+    """Where modules are looked for first, in the place of where ours were; `-P` wants no such folder."""
+    if not sys.flags.safe_path:
+        sys.path[0] = folder
+    elif always:
+        sys.path.insert(0, folder)
+
+
 def _main_module() -> types.ModuleType:
     """A fresh `__main__`: pickling and spawned workers look things up in it."""
     main = types.ModuleType("__main__")
-    main.__dict__.update(__builtins__=builtins, __spec__=None, __package__=None, __annotations__={})
+    loader = importlib.machinery.BuiltinImporter
+    main.__dict__.update(__builtins__=builtins, __loader__=loader, __spec__=None, __package__=None, __annotations__={})
     sys.modules["__main__"] = main
     return main
 
@@ -190,8 +208,7 @@ def _join_threads(outcome: Outcome, full_traceback: bool) -> None:
     """Python waits for ordinary threads before it ends; training may go on in one."""
     others = [t for t in threading.enumerate() if t is not threading.current_thread() and not t.daemon]
     if others and outcome.escaped is not None:
-        tracebacks.show(outcome.escaped, full=full_traceback)  # Before whatever the threads have to say.
-        outcome.shown = True
+        outcome.show(full=full_traceback)  # Before whatever the threads have to say.
     for thread in others:
         thread.join()
 

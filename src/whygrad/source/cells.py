@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 
 def title(file: str) -> str:
@@ -12,7 +13,13 @@ def title(file: str) -> str:
 
 def titles() -> dict[str, str]:
     """The cells that have run, by the file they were compiled as; nothing outside IPython."""
-    module = sys.modules.get("IPython")
-    shell = module.get_ipython() if module is not None else None
-    numbers = getattr(getattr(shell, "compile", None), "_filename_map", None)
+    numbers = getattr(getattr(_shell(), "compile", None), "_filename_map", None)
     return {file: f"In[{number}]" for file, number in numbers.items()} if isinstance(numbers, dict) else {}
+
+
+def _shell() -> Any:
+    module = sys.modules.get("IPython")
+    try:
+        return module.get_ipython() if module is not None else None
+    except Exception:  # A script may call something else by this name.
+        return None

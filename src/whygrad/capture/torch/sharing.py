@@ -91,12 +91,10 @@ def _gradient(
     if any(edge is None for edge in found):
         return None
     arriving = torch.autograd.grad(loss, found, retain_graph=True)  # type: ignore[arg-type]
-    results = torch.autograd.grad(
-        found,  # type: ignore[arg-type]
-        list(mine.values()),
-        grad_outputs=arriving,
-        retain_graph=True,
-        allow_unused=True,
+    # What `torch.autograd.grad` calls. For the sake of `grad_outputs` that would import sympy, which takes long and
+    # adds a filter, so that warnings are shown once more.
+    results = torch.autograd.Variable._execution_engine.run_backward(
+        tuple(found), arriving, True, False, tuple(mine.values()), allow_unreachable=True, accumulate_grad=False
     )
     return {n: g.to_dense() if g.is_sparse else g for n, g in zip(mine, results, strict=True) if g is not None}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import Any
 
@@ -9,6 +10,7 @@ import torch
 import torch.overrides
 from torch.overrides import TorchFunctionMode
 
+from whygrad.capture import tracebacks
 from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
 
@@ -20,6 +22,7 @@ def follow(during: Detours, mode: TorchFunctionMode, guard: Guard) -> None:
         def bootstrap(thread: Any) -> None:
             # Only this thread's own stack, without the lock: whoever started it may wait for it while we work.
             guard.unlocked(lambda: insert(mode), "thread")
+            guard.unlocked(lambda: _trim_what_ends(thread), "thread")
             try:
                 original(thread)
             finally:
@@ -29,6 +32,21 @@ def follow(during: Detours, mode: TorchFunctionMode, guard: Guard) -> None:
 
     # `run` may be overridden by a subclass; this is the one function that every thread goes through.
     during.set(threading.Thread, "_bootstrap_inner", starting)
+
+
+def _trim_what_ends(thread: Any) -> None:
+    """The exception that ends a thread is shown without our frames."""
+    show = getattr(thread, "_invoke_excepthook", None)
+    if show is None:
+        return
+
+    def trimmed(failed: Any) -> None:
+        error = sys.exception()
+        if error is not None:
+            tracebacks.trim(error)
+        show(failed)
+
+    thread._invoke_excepthook = trimmed
 
 
 def insert(mode: TorchFunctionMode) -> None:
