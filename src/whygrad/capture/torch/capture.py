@@ -38,6 +38,7 @@ from whygrad.capture.torch.slumber import Slumber
 from whygrad.capture.torch.stepping import Stepping
 from whygrad.capture.torch.switching import Switching
 from whygrad.capture.torch.touching import Touching
+from whygrad.capture.torch.unheard import UnheardGuard
 from whygrad.capture.torch.weights import Weights
 from whygrad.capture.torch.window import Window
 from whygrad.trace import Graph, Trace
@@ -47,7 +48,7 @@ class Capture:
     """Watches the current process between `start` and `stop`."""
 
     def __init__(self, options: Options = Options()) -> None:
-        self.guard = Guard()
+        self.guard: Guard = UnheardGuard()
         self.guard.on_break = self.detach
         self.window = Window(options.updates, options.trace)
         self.shadow = Shadow()

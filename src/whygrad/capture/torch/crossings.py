@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from whygrad.capture.torch.shadow import Node, Shadow
+from whygrad.capture.torch.unheard import Unheard
 
 MOST_VALUES = 64
 """Elements of an array that are remembered or looked at: a match of one unusual number is enough."""
@@ -49,7 +50,7 @@ def origin_of_tensor(shadow: Shadow, tensor: torch.Tensor) -> Node | None:
     known = shadow.origin_of_memory(tensor.data_ptr())
     if known is not None:
         return known
-    with torch._C.DisableTorchFunction():
+    with Unheard():
         values = tensor.detach().flatten()[:4].tolist()
     for value in values:
         node = shadow.origin(value) if isinstance(value, float) else None

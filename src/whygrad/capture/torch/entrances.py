@@ -186,8 +186,7 @@ def _watch_backward(grad_fn: Any, node: Node, positions: list[int], guard: Guard
                     node.silenced[index] = "None" if grad is None else "zeros"
 
     def hook(grad_inputs: Any, grad_outputs: Any) -> None:
-        with torch._C.DisableTorchFunction():
-            guard(lambda: returned(grad_inputs, grad_outputs), "function")
+        guard(lambda: returned(grad_inputs, grad_outputs), "function")
 
     grad_fn.register_hook(hook)
 

@@ -11,6 +11,7 @@ import torch
 from whygrad.capture import frames
 from whygrad.capture.torch.parameters import Parameters
 from whygrad.capture.torch.shadow import Node, Shadow, telling
+from whygrad.capture.torch.unheard import NoHistory
 from whygrad.capture.torch.vocabulary import LAYERS
 from whygrad.source import expressions
 from whygrad.source.feeding import feeding
@@ -115,7 +116,7 @@ class Extraction:
     def _known_values(self) -> dict[float, Node]:
         """First elements of small living tensors with history, to know a copy of them again."""
         out: dict[float, Node] = {}
-        with torch._C.DisableTorchFunction(), torch.no_grad():
+        with NoHistory():
             for node, tensor in self.shadow.living():
                 if node.requires_grad and node.parameter is None and _readable(tensor):
                     value = float(tensor.detach().reshape(-1)[0])
@@ -128,7 +129,7 @@ class Extraction:
         tensor = node.ref() if node.ref is not None else None
         if tensor is None or not values or not _readable(tensor):
             return []
-        with torch._C.DisableTorchFunction(), torch.no_grad():
+        with NoHistory():
             found = [values.get(v) for v in tensor.detach().reshape(-1)[:16].tolist()]
         sources = {n.serial: n for n in found if n is not None and n.serial < node.serial}
         if sources:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from whygrad.capture import frames
+from whygrad.capture.torch.elsewhere import listened
+from whygrad.capture.torch.unheard import Unheard
 from whygrad.trace import Backward, Kind, Op
 from whygrad.trace.anatomy import behind_shaping, head
 from whygrad.trace.ledger import Failure
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
     from whygrad.capture.torch.capture import Capture
 
 Tensor = torch.Tensor
+_modes: Callable[[], int] = torch._C._len_torch_function_stack
+_item: Callable[[Tensor], float] = torch._C.TensorBase.item
 MOST_NODES = 20_000
 NAMES = {
     "Div": ("div", "true_divide", "__truediv__", "__rtruediv__", "reciprocal"),
@@ -32,10 +37,17 @@ NAMES = {
 def finite(args: Any) -> bool:
     """Whether the loss of a backward is finite, as far as that can be seen without waiting for a device."""
     loss = args[0] if args else None
-    if type(loss) is not Tensor or loss.dim() or not loss.is_cpu:
+    if type(loss) is not Tensor:
         return True
+    if listened() or _modes():
+        with Unheard():
+            return _finite(loss)
+    return _finite(loss)
+
+
+def _finite(loss: Tensor) -> bool:
     try:
-        return math.isfinite(loss.item())
+        return loss.dim() > 0 or not loss.is_cpu or math.isfinite(_item(loss))
     except (RuntimeError, TypeError):  # No single real number: complex, or a stand-in without values.
         return True
 

@@ -10,6 +10,7 @@ import torch
 
 from whygrad.capture.torch.picking import ALONG, PICKERS, place
 from whygrad.capture.torch.shadow import Node
+from whygrad.capture.torch.unheard import Unheard, opaque
 from whygrad.trace import Kind
 from whygrad.trace.activity import RECTIFIERS, SQUASHERS
 from whygrad.trace.facts import Facts
@@ -41,7 +42,7 @@ LIMITS = frozenset({"clamp", "clip", "clamp_", "clip_", "hardtanh", "clamp_min",
 def measure(node: Node, args: Any, kwargs: dict[str, Any], out: Tensor, *, attentive: bool) -> None:
     """Fill in what is worth knowing about a finished operation; what only persists is looked at now and then."""
     name = node.name
-    if not out.is_floating_point() or out.is_meta or out.is_sparse or out.is_nested:
+    if not out.is_floating_point() or out.is_meta or out.is_sparse or out.is_nested or opaque(out):
         return
     if node.kind is Kind.INPUT:
         look_at_input(node, out)
@@ -90,7 +91,7 @@ def look_at_input(node: Node, tensor: Tensor) -> None:
     plain = type(tensor) in (Tensor, torch.nn.Parameter) and tensor.layout == torch.strided and not tensor.is_nested
     if not plain or tensor.is_meta or not tensor.is_floating_point() or not 0 < tensor.numel() <= LARGEST:
         return
-    with torch._C.DisableTorchFunction():  # Entrances come here with the mode on.
+    with Unheard():  # Entrances come here with the mode on.
         values = tensor.detach()
         facts(node).largest = float(values.abs().max())
         if not all_finite(values):

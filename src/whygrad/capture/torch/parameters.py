@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from whygrad.capture.torch.leaves import leaves
+from whygrad.capture.torch.unheard import opaque
 from whygrad.trace import Site
 
 
@@ -167,6 +168,6 @@ def shape(tensor: torch.Tensor) -> tuple[int, ...]:
 
 def storage(tensor: Any) -> int:
     try:
-        return int(tensor.untyped_storage().data_ptr())
+        return 0 if opaque(tensor) else int(tensor.untyped_storage().data_ptr())
     except (RuntimeError, NotImplementedError, ValueError):
         return 0  # Meta, fake and wrapper tensors have no memory of their own.

@@ -136,8 +136,7 @@ class Protocol:
     def _pre_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         frame = sys._getframe(2)
         closure = len(args) > 1 or kwargs.get("closure") is not None  # args[0] is the optimizer itself
-        with torch._C.DisableTorchFunction():
-            self.guard(lambda: self._step(optimizer, closure, frame), "step")
+        self.guard(lambda: self._step(optimizer, closure, frame), "step")
         self._await_end(self.sampling or self.attentive or self._evaluating is not None)
 
     def _step(self, optimizer: Any, closure: bool, frame: FrameType) -> None:
@@ -196,11 +195,9 @@ class Protocol:
     def _post_step(self, optimizer: Any, *_: Any) -> None:
         held, self._evaluating = self._evaluating, None
         if held is not None:
-            with torch._C.DisableTorchFunction():
-                self.guard(lambda: self._look(held), "step")
+            self.guard(lambda: self._look(held), "step")
         if self.sampling:
-            with torch._C.DisableTorchFunction():
-                self.guard(lambda: self._sampled(optimizer), "telemetry")
+            self.guard(lambda: self._sampled(optimizer), "telemetry")
         if self.attentive:
             self.guard(self.after_step, "step")
 

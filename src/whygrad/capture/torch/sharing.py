@@ -104,8 +104,13 @@ def _gradient(
 def _compare(backward: Backward, gradients: dict[int, dict[int, Tensor]]) -> None:
     for term, by_parameter in gradients.items():
         for number, grad in by_parameter.items():
-            backward.squares[term, number] = float(grad.double().pow(2).sum())
+            backward.squares[term, number] = float(_wide(grad).pow(2).sum())
     for one, two in combinations(gradients, 2):
         for number in gradients[one].keys() & gradients[two].keys():
-            product = (gradients[one][number].double() * gradients[two][number].double()).sum()
+            product = (_wide(gradients[one][number]) * _wide(gradients[two][number])).sum()
             backward.products[one, two, number] = float(product)
+
+
+def _wide(grad: Tensor) -> Tensor:
+    """Complex gradients as pairs of real ones."""
+    return (torch.view_as_real(grad) if grad.is_complex() else grad).double()

@@ -8,6 +8,7 @@ import torch
 
 from whygrad.capture.torch.parameters import Known, Parameters
 from whygrad.capture.torch.transfer import Parcel
+from whygrad.capture.torch.unheard import NoHistory
 
 Tensor = torch.Tensor
 SAMPLED = 256
@@ -148,7 +149,7 @@ def _plain(tensor: Tensor) -> bool:
 def _sample(tensor: Tensor) -> Tensor | None:
     if not _plain(tensor) or tensor.layout != torch.strided or not tensor.numel():
         return None
-    with torch.no_grad():
+    with NoHistory():
         flat = tensor.detach().reshape(-1)
         if tensor.device.type not in ("cpu", "cuda"):
             flat = flat.cpu()  # Not every device knows doubles.
