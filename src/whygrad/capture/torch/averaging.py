@@ -7,7 +7,9 @@ from typing import Any
 
 import torch
 
+from whygrad.capture.search import attribute, is_a
 from whygrad.capture.torch import statistics
+from whygrad.capture.torch.holding import groups
 from whygrad.capture.torch.transfer import Parcel, timer
 
 Tensor = torch.Tensor
@@ -29,14 +31,15 @@ def averages(optimizer: Any, parcel: Parcel) -> list[Averages]:
     """Where an optimizer keeps a mean and a mean square of each gradient; by device."""
     rows: dict[torch.device, list[tuple[int, tuple[float, float], Tensor, Tensor, Any]]] = {}
     position = -1
-    if not isinstance(optimizer.state, dict):
+    states = attribute(optimizer, "state")
+    if not is_a(states, dict):
         return []
-    for group in optimizer.param_groups:
+    for group in groups(optimizer):
         betas = group.get("betas")
         known = isinstance(betas, (tuple, list)) and len(betas) == 2 and all(isinstance(b, float) for b in betas)
         for parameter in group["params"]:
             position += 1
-            state = optimizer.state.get(parameter) if known and parameter.grad is not None else None
+            state = states.get(parameter) if known and parameter.grad is not None else None
             kept = [state.get(key) for key in ("exp_avg", "exp_avg_sq", "step")] if isinstance(state, dict) else []
             flat = [statistics.values(k) for k in kept[:2] if isinstance(k, Tensor)]
             if len(flat) == 2 and isinstance(flat[0], Tensor) and isinstance(flat[1], Tensor) and kept[2] is not None:

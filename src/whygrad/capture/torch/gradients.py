@@ -15,6 +15,7 @@ from whygrad.capture.clock import Clock, remember
 from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
 from whygrad.capture.torch import modules
+from whygrad.capture.torch.holding import groups
 from whygrad.capture.torch.parameters import Known, Parameters, storage
 from whygrad.capture.torch.shadow import Node, Shadow
 from whygrad.trace import Clear, Clip, Kind, Site
@@ -293,7 +294,7 @@ def _deposited(node: Node, most: int = 200) -> set[int]:
 
 
 def _optimizer_tensors(optimizer: Any) -> list[Tensor]:
-    return [p for group in optimizer.param_groups for p in group["params"]]
+    return [p for group in groups(optimizer) for p in group["params"]]
 
 
 def _module_tensors(module: Any) -> list[Tensor]:

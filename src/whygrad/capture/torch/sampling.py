@@ -13,7 +13,7 @@ from whygrad.capture import frames
 from whygrad.capture.budget import EVERY, Budget, Turn
 from whygrad.capture.torch.draft import Draft, written
 from whygrad.capture.torch.elsewhere import unfit
-from whygrad.capture.torch.holding import Held
+from whygrad.capture.torch.holding import Held, groups
 from whygrad.capture.torch.measurement import Marks, Measurement
 from whygrad.capture.torch.moving import Moving
 from whygrad.capture.torch.scaling import Scaling
@@ -268,7 +268,7 @@ class Sampling:
 def _rates(optimizer: Any) -> list[float | None]:
     """By position. One that lives on a device is left out: reading it would wait."""
     out: list[float | None] = []
-    for group in optimizer.param_groups:
+    for group in groups(optimizer):
         rate = group.get("lr")
         readable = isinstance(rate, (int, float)) or (isinstance(rate, Tensor) and rate.device.type == "cpu")
         out += [float(rate) if readable else None] * len(group["params"])

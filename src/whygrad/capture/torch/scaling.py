@@ -13,6 +13,7 @@ import torch
 from whygrad.capture import detours, frames, standins
 from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
+from whygrad.capture.search import attribute
 from whygrad.trace import Scaler, Site
 
 Tensor = torch.Tensor
@@ -118,5 +119,5 @@ class Scaling:
     @staticmethod
     def inside(optimizer: Any) -> Tensor | None:
         """The factor that a fused optimizer will divide by itself."""
-        factor = getattr(optimizer, "grad_scale", None)
+        factor = attribute(optimizer, "grad_scale")
         return factor.detach().double().reshape(1) if isinstance(factor, Tensor) else None

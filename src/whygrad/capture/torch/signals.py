@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from whygrad.capture import frames
+from whygrad.capture.search import is_a, real
 
 Tensor = torch.Tensor
 NAMES = {
@@ -51,8 +52,9 @@ def signals(frame: FrameType | None, learned: Learned) -> dict[str, Tensor]:
 
 
 def _mean(value: Any, size: bool) -> Tensor | None:
-    if isinstance(value, float):
-        return torch.tensor([abs(value) if size else value], dtype=torch.float64, device="cpu")
+    if is_a(value, float):
+        number = real(value)
+        return torch.tensor([abs(number) if size else number], dtype=torch.float64, device="cpu")
     if not _plain(value):
         return None
     whole: Tensor = value.detach().abs() if size else value.detach()

@@ -150,7 +150,7 @@ def _sample(tensor: Tensor) -> Tensor | None:
     if not _plain(tensor) or tensor.layout != torch.strided or not tensor.numel():
         return None
     with NoHistory():
-        flat = tensor.detach().reshape(-1)
+        flat = (torch.view_as_real(tensor) if tensor.is_complex() else tensor).detach().reshape(-1)
         if tensor.device.type not in ("cpu", "cuda"):
             flat = flat.cpu()  # Not every device knows doubles.
         # A copy in any case: a slice of weights that are doubles already would go along with them.
