@@ -101,7 +101,7 @@ def attributes(value: Any) -> dict[str, Any]:
 
 
 def attribute(value: Any, name: str) -> Any:
-    """As `getattr` for what torch's classes define, past a `__getattribute__` of the script's; None if there is none."""
+    """As `getattr` for what torch's classes define, past a method of the script's; None if there is none."""
     try:
         return object.__getattribute__(value, name)
     except AttributeError:

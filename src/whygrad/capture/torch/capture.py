@@ -16,7 +16,7 @@ from whygrad.capture.clock import Clock
 from whygrad.capture.detours import Detours
 from whygrad.capture.guard import Guard
 from whygrad.capture.options import Options
-from whygrad.capture.torch import raising, threads, transforms
+from whygrad.capture.torch import raising, swapping, threads, transforms
 from whygrad.capture.torch.assembly import assemble
 from whygrad.capture.torch.backwards import Backwards
 from whygrad.capture.torch.differentiating import Count, Differentiating
@@ -115,6 +115,7 @@ class Capture:
         self.entrances.attach(self._always)
         self.switching.attach(self._always)
         self.sampling.scaling.attach(self._always)
+        swapping.follow(self._always, self)
         if self.window.open:
             self.open()
 

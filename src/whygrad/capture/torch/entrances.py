@@ -44,7 +44,7 @@ class Entrances:
         always.set(torch.nn.Parameter, "__new__", self._making)
         always.set(torch.nn.Parameter, "__deepcopy__", self._copying)
         always.set(torch, "from_numpy", self._from_numpy)
-        always.set(torch.autograd.Variable, "__new__", self._variable)
+        always.set(type(torch.autograd.Variable), "__call__", self._variable)
         self._hooks = [
             register_module_parameter_registration_hook(self._registering),
             register_module_module_registration_hook(self._registering),
@@ -114,14 +114,14 @@ class Entrances:
         return from_numpy
 
     def _variable(self, original: Function) -> Function:
-        def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        def call(cls: Any, *args: Any, **kwargs: Any) -> Any:
             frame = detours.caller()
             out = standins.call(original, (cls, *args), kwargs, frame)
             if args and isinstance(args[0], Tensor) and self.recording():
                 self.guard(lambda: self.recorder.copied("Variable", args[0], out, frame), "Variable")
             return out
 
-        return new
+        return call
 
     def _applying(self, original: Function) -> Function:
         def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:

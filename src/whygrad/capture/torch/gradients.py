@@ -24,7 +24,6 @@ Tensor = torch.Tensor
 ZEROING = frozenset({"zero_", "_foreach_zero_"})
 SHARING = frozenset({"data", "detach", "detach_", "view", "reshape", "flatten", "__getitem__", "to_dense"})
 """Ways to take hold of a gradient's own memory."""
-
 CLIPPING = {"clip_grad_norm_": "norm", "clip_grads_with_norm_": "norm", "clip_grad_value_": "value"}
 """torch's functions that limit gradients, and what they limit. The second one is given the norm (torch 2.6)."""
 
@@ -43,7 +42,7 @@ class Gradients:
         self.pause: Any = None
         self._scaled = False
         """A gradient scaler has multiplied a loss and not been asked to divide yet."""
-        self._lent: dict[int, weakref.ref[Tensor]] = {}
+        self.lent: dict[int, weakref.ref[Tensor]] = {}
         """Gradients that were read, by parameter."""
         self._handed: set[int] = set()
         """Parameters whose gradient was put there by hand, and not cleared since."""
@@ -53,7 +52,7 @@ class Gradients:
         for known in self.parameters.known_list:
             known.deposits.clear()
             known.assigned = False
-        self._lent.clear()
+        self.lent.clear()
         self._handed.clear()
         self._scaled = False
 
@@ -110,7 +109,7 @@ class Gradients:
         for known in knowns:
             known.deposits.clear()
             known.assigned = False
-            self._lent.pop(known.number, None)
+            self.lent.pop(known.number, None)
             self._handed.discard(known.number)
         last = self.clears[-1] if self.clears else None
         numbers = frozenset(known.number for known in knowns)
@@ -155,7 +154,7 @@ class Gradients:
             node.requires_grad = grad.requires_grad
             self.shadow.put(grad, node)
         node.deposits = tuple(known.deposits)
-        self._lent[known.number] = weakref.ref(grad)
+        self.lent[known.number] = weakref.ref(grad)
 
     def taken(self, grads: Iterable[Any], backward: int) -> None:
         """Results of `autograd.grad`."""
@@ -173,7 +172,7 @@ class Gradients:
         if value is None:
             self.cleared([owner], frames.user_site(frame))
             return
-        lent = self._lent.get(known.number)
+        lent = self.lent.get(known.number)
         if lent is not None and lent() is value and known.deposits:
             return  # Put back what was there all the time; later backwards have added to it.
         node = self.shadow.get(value) if isinstance(value, Tensor) else None

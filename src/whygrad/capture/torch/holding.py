@@ -17,7 +17,7 @@ from whygrad.trace import Site
 LEAST_STRIDE = 16
 
 
-def groups(optimizer: Any) -> list[dict[str, Any]]:
+def groups(optimizer: Any) -> list[Any]:
     """What it holds, without asking the script's own class."""
     return attribute(optimizer, "param_groups") or []
 

@@ -259,6 +259,11 @@ class Sampling:
     def _title(self, held: Held) -> str:
         return self.capture.naming.optimizers.get(id(held.ref()), "") or held.kind
 
+    def give_up(self) -> None:
+        """What is being sampled is of no use any more."""
+        for state in list(self._open):
+            self._shut(state)
+
     def _shut(self, state: State) -> None:
         state.open, state.marks, state.draft = False, None, None
         self._open = [other for other in self._open if other is not state]
