@@ -89,7 +89,11 @@ def exit_status(error: SystemExit) -> int:
     if isinstance(error.code, int):
         return int(error.code) if abs(error.code) < LARGEST else -1
     try:
-        print(error.code, file=sys.stderr)
+        if sys.stderr is None:
+            os.write(2, f"{error.code}\n".encode(errors="backslashreplace"))
+        else:  # Not by `print`: that may be the script's own.
+            sys.stderr.write(str(error.code))
+            sys.stderr.write("\n")
     except Exception as failed:  # The script closed its own stderr: then nobody would have read it.
         if not our_own(failed):
             raise

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from types import TracebackType
 
 from whygrad.about import HOME
+from whygrad.capture import standins
 
 _AROUND = ("<frozen runpy>",)
 
@@ -57,8 +58,9 @@ def trimmed(traceback: TracebackType | None) -> TracebackType | None:
     """The same traceback without whygrad's frames and without what it started the script with."""
     kept: list[TracebackType] = []
     while traceback is not None:
-        file = traceback.tb_frame.f_code.co_filename
-        if not file.startswith(HOME) and file not in _AROUND:
+        code = traceback.tb_frame.f_code
+        file = code.co_filename
+        if not file.startswith(HOME) and file not in _AROUND and code.co_name != standins.NAME:
             kept.append(traceback)
         traceback = traceback.tb_next
     out: TracebackType | None = None

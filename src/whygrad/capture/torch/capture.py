@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
+from whygrad.capture import standins
 from whygrad.capture.budget import Budget
 from whygrad.capture.clock import Clock
 from whygrad.capture.detours import Detours
@@ -148,6 +149,7 @@ class Capture:
             whatever_fails.callback(self._during.undo)
             whatever_fails.callback(threads.remove, self.mode)  # Another thread may have closed the window.
             self._close()
+        standins.forget()
 
     def at_first_step(self, trains: Callable[[], None]) -> None:
         """In a forked process, which is not watched: call this once, when an optimizer steps."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import Any
 
@@ -9,6 +10,7 @@ import torch
 import torch.overrides
 from torch.overrides import TorchFunctionMode
 
+from whygrad.capture import frames
 from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
 
@@ -20,6 +22,7 @@ def follow(during: Detours, mode: TorchFunctionMode, guard: Guard) -> None:
         def bootstrap(thread: Any) -> None:
             # Only this thread's own stack, without the lock: whoever started it may wait for it while we work.
             guard.unlocked(lambda: insert(mode), "thread")
+            guard.unlocked(lambda: _report_without_us(thread, guard), "thread")
             try:
                 original(thread)
             finally:
@@ -29,6 +32,28 @@ def follow(during: Detours, mode: TorchFunctionMode, guard: Guard) -> None:
 
     # `run` may be overridden by a subclass; this is the one function that every thread goes through.
     during.set(threading.Thread, "_bootstrap_inner", starting)
+
+
+def _report_without_us(thread: Any, guard: Guard) -> None:
+    """The exception that ends a thread is shown by the thread itself."""
+    show = thread._invoke_excepthook
+
+    def shown(*args: Any) -> None:
+        guard.unlocked(lambda: _trim(sys.exception()), "thread")
+        show(*args)
+
+    thread._invoke_excepthook = shown
+
+
+def _trim(error: BaseException | None) -> None:
+    """Leave our own frames out, in place: they never are the outermost."""
+    traceback = error.__traceback__ if error is not None else None
+    while traceback is not None:
+        following = traceback.tb_next
+        while following is not None and frames.kind_of_code(following.tb_frame.f_code) == frames.OWN:
+            following = following.tb_next
+        traceback.tb_next = following
+        traceback = following
 
 
 def insert(mode: TorchFunctionMode) -> None:
