@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from whygrad.capture.search import is_a, real
+from whygrad.capture.torch import methods
 from whygrad.capture.torch.shadow import Node, Shadow
 from whygrad.capture.torch.unheard import Unheard
 
@@ -53,7 +54,7 @@ def origin_of_tensor(shadow: Shadow, tensor: torch.Tensor) -> Node | None:
     if known is not None:
         return known
     with Unheard():
-        values = tensor.detach().flatten()[:4].tolist()
+        values = methods.tolist(methods.detach(tensor).flatten()[:4])
     for value in values:
         node = shadow.origin(value) if isinstance(value, float) else None
         if node is not None:

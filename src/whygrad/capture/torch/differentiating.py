@@ -14,13 +14,14 @@ import torch
 from whygrad.capture import detours, standins
 from whygrad.capture.detours import Detours, Function, hidden
 from whygrad.capture.guard import Guard
+from whygrad.capture.torch import methods
 from whygrad.capture.torch.failing import finite
 
 Tensor = torch.Tensor
 Watched = Callable[[FrameType, tuple[Any, ...], dict[str, Any]], Any]
 """A way to ask for gradients that knows who asked."""
 _listeners, _modes = torch._C._len_torch_dispatch_stack, torch._C._len_torch_function_stack
-_item: Callable[[Tensor], Any] = torch._C.TensorBase.item
+_item = methods.item
 _TENSOR_BACKWARD = torch.Tensor.backward.__code__
 _BACKWARD = ("tensors", "grad_tensors", "retain_graph", "create_graph", "grad_variables", "inputs")
 

@@ -9,6 +9,7 @@ from collections import deque
 import torch
 
 from whygrad.capture import frames
+from whygrad.capture.torch import methods
 from whygrad.capture.torch.parameters import Parameters
 from whygrad.capture.torch.shadow import Node, Shadow, telling
 from whygrad.capture.torch.unheard import NoHistory
@@ -119,7 +120,7 @@ class Extraction:
         with NoHistory():
             for node, tensor in self.shadow.living():
                 if node.requires_grad and node.parameter is None and _readable(tensor):
-                    value = float(tensor.detach().reshape(-1)[0])
+                    value = methods.number(methods.detach(tensor).reshape(-1)[0])
                     if telling(value):
                         out.setdefault(value, node)
         return out
@@ -130,7 +131,7 @@ class Extraction:
         if tensor is None or not values or not _readable(tensor):
             return []
         with NoHistory():
-            found = [values.get(v) for v in tensor.detach().reshape(-1)[:16].tolist()]
+            found = [values.get(v) for v in methods.tolist(methods.detach(tensor).reshape(-1)[:16])]
         sources = {n.serial: n for n in found if n is not None and n.serial < node.serial}
         if sources:
             op.kind, op.name = Kind.COPY, "Tensor"

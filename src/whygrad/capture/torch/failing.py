@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from whygrad.capture import frames
+from whygrad.capture.torch import methods
 from whygrad.capture.torch.elsewhere import listened
 from whygrad.capture.torch.unheard import Unheard
 from whygrad.trace import Backward, Kind, Op
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 Tensor = torch.Tensor
 _modes: Callable[[], int] = torch._C._len_torch_function_stack
-_item: Callable[[Tensor], float] = torch._C.TensorBase.item
 MOST_NODES = 20_000
 NAMES = {
     "Div": ("div", "true_divide", "__truediv__", "__rtruediv__", "reciprocal"),
@@ -47,7 +47,7 @@ def finite(args: Any) -> bool:
 
 def _finite(loss: Tensor) -> bool:
     try:
-        return loss.dim() > 0 or not loss.is_cpu or math.isfinite(_item(loss))
+        return loss.dim() > 0 or not loss.is_cpu or math.isfinite(methods.item(loss))
     except (RuntimeError, TypeError):  # No single real number: complex, or a stand-in without values.
         return True
 
@@ -63,7 +63,7 @@ class Failing:
         if self.failure is not None:
             return
         site = frames.user_site(frame)
-        special = "nan" if math.isnan(float(loss.detach())) else "inf"
+        special = "nan" if math.isnan(methods.number(methods.detach(loss))) else "inf"
         self.failure = Failure(site, self.capture.protocol.updates, special)
         traced = [b for b in self.capture.protocol.backwards if b.root is not None and b.site == site]
         if not traced:
@@ -75,7 +75,7 @@ class Failing:
     def poisoned(self) -> bool:
         """Whether weights are not finite already, so that every forward is not."""
         tensors = [t for _, t in self.capture.parameters.living() if t.is_floating_point() and not t.is_meta]
-        return any(not bool(torch.isfinite(t.detach()).all()) for t in tensors)
+        return any(not methods.true(methods.all_of(torch.isfinite(methods.detach(t)))) for t in tensors)
 
     def _match(self, loss: Tensor, backward: Backward) -> int | None:
         """The traced operation that stands where the failing node stands: the same rank among its kind."""
@@ -166,7 +166,7 @@ def _constant(node: Any) -> int | None:
 
 
 def _good(tensor: Tensor) -> bool:
-    return bool(torch.isfinite(tensor.detach()).all())
+    return methods.true(methods.all_of(torch.isfinite(methods.detach(tensor))))
 
 
 def _divided(own: Any, other: Any, _: dict[str, Any]) -> Tensor:

@@ -14,7 +14,7 @@ from whygrad.capture import detours, frames, standins
 from whygrad.capture.clock import Clock, remember
 from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
-from whygrad.capture.torch import modules
+from whygrad.capture.torch import methods, modules
 from whygrad.capture.torch.holding import groups
 from whygrad.capture.torch.parameters import Known, Parameters, storage
 from whygrad.capture.torch.shadow import Node, Shadow
@@ -133,13 +133,13 @@ class Gradients:
             exhausted=not tensors and isinstance(given, Iterator),
         )
         if how == "value" and present:
-            event.size = max(float(g.abs().max()) for g in present if g.numel())
+            event.size = max(methods.number(methods.absolute(g).max()) for g in present if g.numel())
         remember(self.clips, event)
         return event
 
     def _clipped(self, event: Clip, norm: Any) -> None:
         if event.how == "norm" and isinstance(norm, Tensor) and event.present:
-            event.size = float(norm)
+            event.size = methods.number(norm)
 
     # -- gradients in the user's hands
 

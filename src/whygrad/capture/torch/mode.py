@@ -24,6 +24,8 @@ REPEATED = 6_000
 """Operations in a row without one from a new place: the form of what repeats is known."""
 _packing = torch._C._autograd._top_saved_tensors_default_hooks
 _DISPATCHING = handle_torch_function.__code__
+_methods: dict[Any, Any] = {}
+"""By what stands in its place: methods of tensors, written in C."""
 _asking: dict[CodeType, FunctionType] = {}
 """By instructions: torch's functions that asked under a name that is not theirs any more."""
 
@@ -64,6 +66,8 @@ class ShadowMode(TorchFunctionMode):
             calling = asking.f_back or frame
             if getattr(func, "__code__", None) is not asking.f_code:
                 func, call, kwargs = _resumed(asking, func, args, kwargs)
+        elif isinstance(func, FunctionType):
+            func = call = _method(func)
         if not self.live or self.pause.depth or rewritten():
             self.pause.aside += 1
             try:
@@ -127,6 +131,15 @@ class ShadowMode(TorchFunctionMode):
         if after is not None:
             self.guard(after, "hooks")
         return out
+
+
+def _method(func: Any) -> Any:
+    """A method written in C asks by its public name, too, where the script may have put one of its own."""
+    own = _methods.get(func)
+    if own is None:
+        name = next((name for name, found in vars(torch.Tensor).items() if found is func), "")
+        own = _methods[func] = getattr(torch._C.TensorBase, name, func)
+    return own
 
 
 def _resumed(asking: FrameType, func: Any, args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from whygrad.capture.search import is_a, real
-from whygrad.capture.torch import measuring
+from whygrad.capture.torch import measuring, methods
 from whygrad.capture.torch.shadow import Node
 from whygrad.capture.torch.vocabulary import MODAL, RATIOS, SCALED
 
@@ -26,8 +26,8 @@ def observe(node: Node, args: Any, kwargs: Any, out: torch.Tensor, *, attentive:
     elif name in MODAL and kwargs.get("p", 1.0):
         node.training = bool(kwargs.get("training", False))
     if name in RATIOS and node.requires_grad and _may_be_ratio(node) and 0 < out.numel() <= LARGEST:
-        distance = (out.detach() - 1.0).abs()
-        node.spread, node.off = float(distance.max()), float((distance > OFF).float().mean())
+        distance = methods.absolute(methods.detach(out) - 1.0)
+        node.spread, node.off = methods.number(distance.max()), methods.number((distance > OFF).float().mean())
     measuring.measure(node, args, kwargs, out, attentive=attentive)
 
 

@@ -11,6 +11,7 @@ import torch
 
 from whygrad.capture import frames
 from whygrad.capture.budget import EVERY, Budget, Turn
+from whygrad.capture.torch import methods
 from whygrad.capture.torch.draft import Draft, written
 from whygrad.capture.torch.elsewhere import unfit
 from whygrad.capture.torch.holding import Held, groups
@@ -225,7 +226,7 @@ class Sampling:
         if place not in self._names:
             site = frames.user_site(frame)
             self._names[place] = (expressions.receiver(site) if site is not None else "") or "loss"
-        draft.losses[self._names[place]] = loss.detach().double().reshape(1)
+        draft.losses[self._names[place]] = methods.double(methods.detach(loss)).reshape(1)
 
     # -- what comes back
 

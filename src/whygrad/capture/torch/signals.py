@@ -10,6 +10,7 @@ import torch
 
 from whygrad.capture import frames
 from whygrad.capture.search import is_a, real
+from whygrad.capture.torch import methods
 
 Tensor = torch.Tensor
 NAMES = {
@@ -57,7 +58,7 @@ def _mean(value: Any, size: bool) -> Tensor | None:
         return torch.tensor([abs(number) if size else number], dtype=torch.float64, device="cpu")
     if not _plain(value):
         return None
-    whole: Tensor = value.detach().abs() if size else value.detach()
+    whole: Tensor = methods.absolute(methods.detach(value)) if size else methods.detach(value)
     return whole.mean(dtype=torch.float64).reshape(1)
 
 
@@ -69,6 +70,6 @@ def _plain(value: Any) -> bool:
 
 def _divergence(ratio: Any) -> Tensor:
     """The mean of ratio - 1 - log ratio: never negative, and exact in the mean for the divergence of new from old."""
-    values = ratio.detach().double()
+    values = methods.double(methods.detach(ratio))
     out: Tensor = (values - 1 - values.log()).mean().reshape(1)
     return out
