@@ -7,7 +7,6 @@ import importlib
 import os
 import platform
 import sys
-import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from whygrad import config as configuration
-from whygrad import engine, visible
+from whygrad import engine, timing, visible
 from whygrad.about import __version__
 from whygrad.capture import escapes
 from whygrad.capture.blame import our_own
@@ -121,7 +120,7 @@ class Session:
         self._outlets = self.destinations.open(self._summary)
         if self.destinations.page is not None:
             self.destinations.page.follow(self._summary, self._traced, self._so_far)
-        self._begun = time.perf_counter()
+        self._begun = timing.perf_counter()
 
     def _traced(self) -> int:
         return sum(capture.traced_updates for capture in self.captures.values())
@@ -129,7 +128,7 @@ class Session:
     def _clock(self) -> float:
         """Stands still while the live page is served: that has an allowance of its own."""
         page = self.destinations.page
-        return time.perf_counter() - (page.paused if page is not None else 0.0)
+        return timing.perf_counter() - (page.paused if page is not None else 0.0)
 
     def _so_far(self) -> Report:
         """What can be said before the end."""
@@ -183,7 +182,7 @@ class Session:
         report.whygrad = __version__
         report.framework = f"{framework} {sys.modules[framework].__version__}" if framework in _loaded() else ""
         report.python = platform.python_version()
-        report.seconds = time.perf_counter() - self._begun if self._begun is not None else 0.0
+        report.seconds = timing.perf_counter() - self._begun if self._begun is not None else 0.0
         return report
 
     def forked_child_trains(self) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+
+from whygrad import timing
 
 SHARE = 0.02
 EVERY = 1.0
@@ -39,7 +40,7 @@ class Turn:
 class Budget:
     """Each sample is paid for by the time that passes after it, so that there is never a burst."""
 
-    def __init__(self, share: float = SHARE, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(self, share: float = SHARE, clock: Callable[[], float] = timing.perf_counter) -> None:
         self.share = share
         self.clock = clock
         self.begun = clock()

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import sys
 import types
 from collections.abc import Callable
 from types import CodeType, FrameType, FunctionType
 from typing import Any
+
+from whygrad.about import HOME
 
 Function = Callable[..., Any]
 Making = Callable[[Function], Function]
@@ -22,6 +25,7 @@ Skip = Callable[[bool], None]
 
 _ABSENT = object()
 _NAME = "__whygrad__"
+_UNCOUNTED = os.path.join(HOME, "not importlib._bootstrap")
 _junction = types.ModuleType(_NAME)
 """Where the exchanged instructions find us. (torch 2.13's compiler fails on instructions that hold a function as a
 constant; attributes of a module it can follow.)"""
@@ -102,6 +106,23 @@ def caller() -> FrameType:
     """The frame that called the function that leads past whoever asks."""
     frame = sys._getframe(2)
     return frame.f_back if id(frame.f_code) in _codes and frame.f_back is not None else frame
+
+
+def hidden(function: Function) -> Function:
+    """The same function, which the warnings of what it calls do not count when they look for whom to name.
+
+    Python itself leaves out the frames of its import system, and knows them by the name of their file.
+    """
+    assert isinstance(function, FunctionType)
+    found = FunctionType(
+        function.__code__.replace(co_filename=_UNCOUNTED),
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    found.__kwdefaults__ = function.__kwdefaults__
+    return found
 
 
 def ours(code: CodeType) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from whygrad import timing
 from whygrad.capture.budget import SHARE
 from whygrad.telemetry.record import Record
 
@@ -19,5 +19,5 @@ class Options:
     emit: Callable[[Record], None] = lambda _: None
     wanted: bool = False
     """Somebody asked for telemetry, so that it may cost what its budget allows also where that changes a graph."""
-    clock: Callable[[], float] = time.perf_counter
+    clock: Callable[[], float] = timing.perf_counter
     """What the budget is measured by."""

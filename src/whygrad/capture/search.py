@@ -9,7 +9,7 @@ from __future__ import annotations
 import types
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from types import FrameType
 from typing import Any
@@ -23,6 +23,10 @@ MOST_ATTRIBUTES = 200
 PLAIN = (str, bytes, int, float, complex, bool, type(None), types.ModuleType, types.FunctionType, type)
 KEYS = frozenset({str, bytes, int, float, bool, type(None)})
 """Keys that may be written out: the `repr` of others may be the user's."""
+_bases: Callable[[type], tuple[type, ...]] = vars(type)["__mro__"].__get__
+_space: Callable[[type], Mapping[str, Any]] = vars(type)["__dict__"].__get__
+"""Asked of a class itself, these are looked up by its metaclass, which may be the script's."""
+_WAYS = (types.GetSetDescriptorType, types.MemberDescriptorType)
 CLOSED = ("numpy", "gymnasium", "gym", "torch")
 """Packages whose objects hold nothing of interest, or far too much."""
 
@@ -80,19 +84,33 @@ def has(value: Any, name: str) -> bool:
 
 def defined_in(value: Any, name: str) -> str:
     """The package of the class that an attribute comes from; empty where no class has it."""
-    for kind in type(value).__mro__:
-        if name in vars(kind):
-            return str(vars(kind).get("__module__", "")).partition(".")[0]
+    for kind in _bases(type(value)):
+        if name in _space(kind):
+            return str(_space(kind).get("__module__", "")).partition(".")[0]
     return ""
 
 
 def attributes(value: Any) -> dict[str, Any]:
-    """What the object itself holds."""
+    """What the object itself holds; nothing where its class has put something of its own in the way there."""
+    for kind in _bases(type(value)):
+        way = _space(kind).get("__dict__")
+        if way is not None:
+            found = way.__get__(value) if type(way) in _WAYS else None
+            return found if type(found) is dict else {}
+    return {}
+
+
+def attribute(value: Any, name: str) -> Any:
+    """As `getattr` for what torch's classes define, past a method of the script's; None if there is none."""
     try:
-        found = object.__getattribute__(value, "__dict__")
+        return object.__getattribute__(value, name)
     except AttributeError:
-        return {}
-    return found if type(found) is dict else {}
+        return None
+
+
+def real(value: Any) -> float:
+    """The number that a float or an int is, of whatever class."""
+    return float.__pos__(value) if is_a(value, float) else float(int.__pos__(value))
 
 
 def _arguments(frame: FrameType) -> frozenset[str]:
@@ -143,5 +161,5 @@ def members(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def closed(value: Any) -> bool:
-    module = vars(type(value)).get("__module__")
+    module = _space(type(value)).get("__module__")
     return type(module) is str and module.partition(".")[0] in CLOSED

@@ -205,18 +205,20 @@ def _main_module() -> types.ModuleType:
 
 
 def _join_threads(outcome: Outcome, full_traceback: bool) -> None:
-    """Python waits for ordinary threads before it ends; training may go on in one."""
+    """Python waits for ordinary threads before it ends; training may go on in one.
+
+    It is Python's own way to wait: pools of threads are told to end, and the main thread counts as over.
+    """
     others = [t for t in threading.enumerate() if t is not threading.current_thread() and not t.daemon]
     if others and outcome.escaped is not None:
         outcome.show(full=full_traceback)  # Before whatever the threads have to say.
-    for thread in others:
-        thread.join()
+    threading._shutdown()  # type: ignore[attr-defined]
 
 
 def _flush() -> None:
-    """The script's output comes before ours."""
-    for stream in (sys.stdout, sys.stderr):
+    """The script's output comes before ours; also what it wrote before it put other streams in place."""
+    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
         try:
-            stream.flush()
+            stream.flush()  # type: ignore[union-attr]
         except Exception:  # A closed or strange stream is the script's own affair.
             continue

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+
+from whygrad import timing
 
 ADVANCE = 0.25
 """Seconds that may be spent before they are earned: whoever opens the page should not wait for it."""
 
 
 class Allowance:
-    def __init__(self, share: float, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(self, share: float, clock: Callable[[], float] = timing.perf_counter) -> None:
         self.share = share
         self._clock = clock
         self._begun = clock()

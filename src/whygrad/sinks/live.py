@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from whygrad import private_file
+from whygrad import private_file, timing
 from whygrad.telemetry.record import Record, finite
 from whygrad.telemetry.summary import Summary
 
@@ -24,7 +23,7 @@ class Live:
     title = ""
 
     def __init__(
-        self, file: Path, summary: Summary, script: str = "", clock: Callable[[], float] = time.monotonic
+        self, file: Path, summary: Summary, script: str = "", clock: Callable[[], float] = timing.monotonic
     ) -> None:
         self._file = file
         self._summary = summary

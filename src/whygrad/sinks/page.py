@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import threading
-import time
 from collections.abc import Callable
 
+from whygrad import timing
 from whygrad.report.html.page import PARTS, assembled, part
 from whygrad.report.model import Report
 from whygrad.report.places import relative
@@ -80,13 +80,13 @@ class LivePage:
             self._explain()
 
     def _explain(self) -> None:
-        began = time.perf_counter()
+        began = timing.perf_counter()
         self._traced = self._traces()
         fresh = self._explained()
         fresh.script = self._report.script
         relative(fresh, self._base)
         self._report = fresh
-        self._cost = time.perf_counter() - began
+        self._cost = timing.perf_counter() - began
         self.paused += self._cost
         self.allowance.spend(self._cost)
 
@@ -117,11 +117,11 @@ class LivePage:
 
     def _render(self) -> None:
         """A new version, if there is something new and the last one is old enough."""
-        if not self._changed or time.monotonic() - self._rendered < LEAST_GAP:
+        if not self._changed or timing.monotonic() - self._rendered < LEAST_GAP:
             return
         with self._lock:
             self._changed = False
-            self._rendered = time.monotonic()
+            self._rendered = timing.monotonic()
             try:
                 made = self._made()
             except RuntimeError:  # The training's thread added a layer meanwhile: the next one will do.

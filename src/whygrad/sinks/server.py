@@ -10,10 +10,10 @@ import os
 import selectors
 import socket
 import threading
-import time
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from whygrad import timing
 from whygrad.descriptor import Identity, identity
 from whygrad.sinks.allowance import Allowance
 from whygrad.sinks.request import HOST, asked
@@ -82,7 +82,7 @@ class Server:
 
     def finish(self, linger: float) -> None:
         """Tell the last, for so many seconds at the most, and close."""
-        self._ending = time.monotonic() + linger
+        self._ending = timing.monotonic() + linger
         if self._thread is not None:
             self._thread.join(linger + 2 * TICK)
 
@@ -110,17 +110,17 @@ class Server:
     def _goes_on(self) -> bool:
         """To the end, and a little longer for those who have something to get."""
         waiting = any(viewer.listens or viewer.pending for viewer in self._viewers)
-        return self._ending is None or (waiting and time.monotonic() < self._ending)
+        return self._ending is None or (waiting and timing.monotonic() < self._ending)
 
     def _wait_and_turn(self) -> None:
         wait = self.allowance.wait() if self._ending is None else 0.0
         if wait:
-            time.sleep(min(wait, TICK))
+            timing.sleep(min(wait, TICK))
             return
         ready = self._selector.select(TICK if self._ending is None else 0.02)
-        began = time.thread_time()
+        began = timing.thread_time()
         self._turn(ready)
-        self.allowance.spend(time.thread_time() - began)
+        self.allowance.spend(timing.thread_time() - began)
 
     def _turn(self, ready: list[tuple[selectors.SelectorKey, int]]) -> None:
         if self._listening is None or identity(self._listening.fileno()) != self._identity:

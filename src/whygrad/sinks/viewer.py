@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import socket
-import time
 from dataclasses import dataclass, field
 
+from whygrad import timing
 from whygrad.descriptor import Identity, identity
 
 LONGEST_REQUEST = 8192
@@ -32,7 +32,7 @@ class Viewer:
     silent: bool = False
     """It has said that it will say nothing more."""
     _identity: Identity | None = None
-    _due: float = field(default_factory=lambda: time.monotonic() + PATIENCE)
+    _due: float = field(default_factory=lambda: timing.monotonic() + PATIENCE)
 
     def __post_init__(self) -> None:
         self._identity = identity(self.connection.fileno())
@@ -48,7 +48,7 @@ class Viewer:
     @property
     def late(self) -> bool:
         """Whether it has had its time: for its request, or for what waits for it. A listener may listen for ever."""
-        return (bool(self.pending) or not self.listens) and time.monotonic() > self._due
+        return (bool(self.pending) or not self.listens) and timing.monotonic() > self._due
 
     def read(self) -> bool:
         """Take what has come. Whether a request is complete now."""
@@ -70,7 +70,7 @@ class Viewer:
 
     def queue(self, data: bytes) -> None:
         self.pending += data
-        self._due = time.monotonic() + STALLED
+        self._due = timing.monotonic() + STALLED
 
     def send(self) -> None:
         """As much as the other side takes now."""
@@ -82,7 +82,7 @@ class Viewer:
             raise GoneError from error
         if sent:
             self.pending = self.pending[sent:]
-            self._due = time.monotonic() + STALLED
+            self._due = timing.monotonic() + STALLED
         if self.closing and not self.pending:
             raise GoneError
 

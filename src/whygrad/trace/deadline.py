@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+
+from whygrad import timing
 
 OFTEN = 4096
 """Operations between two looks at the clock inside one walk."""
@@ -26,14 +27,14 @@ class Deadline:
     def begin(self) -> None:
         """The clock runs from the first time on that this is called."""
         if self._end == math.inf:
-            self._end = time.monotonic() + self.seconds
+            self._end = timing.monotonic() + self.seconds
 
     def expire(self) -> None:
         self._end = -math.inf
 
     @property
     def over(self) -> bool:
-        return time.monotonic() >= self._end
+        return timing.monotonic() >= self._end
 
 
 _deadline: ContextVar[Deadline | None] = ContextVar("deadline", default=None)

@@ -137,6 +137,8 @@ def _changed(known: Known, tensor: torch.Tensor | None) -> bool:
 
 def _limits(capture: Capture) -> list[str]:
     out = capture.guard.limits()
+    if capture.compiled.called:
+        out.append("compiled functions were seen from outside only; TORCH_COMPILE_DISABLE=1 shows them whole")
     if capture.shadow.truncated or capture.extraction.truncated:
         out.append("the history of long-lived values was cut off to bound memory")
     return out

@@ -7,7 +7,9 @@ from typing import Any
 
 import torch
 
-from whygrad.capture.torch import statistics
+from whygrad.capture.search import attribute, is_a
+from whygrad.capture.torch import methods, statistics
+from whygrad.capture.torch.holding import groups
 from whygrad.capture.torch.transfer import Parcel, timer
 
 Tensor = torch.Tensor
@@ -29,14 +31,15 @@ def averages(optimizer: Any, parcel: Parcel) -> list[Averages]:
     """Where an optimizer keeps a mean and a mean square of each gradient; by device."""
     rows: dict[torch.device, list[tuple[int, tuple[float, float], Tensor, Tensor, Any]]] = {}
     position = -1
-    if not isinstance(optimizer.state, dict):
+    states = attribute(optimizer, "state")
+    if not is_a(states, dict):
         return []
-    for group in optimizer.param_groups:
+    for group in groups(optimizer):
         betas = group.get("betas")
         known = isinstance(betas, (tuple, list)) and len(betas) == 2 and all(isinstance(b, float) for b in betas)
         for parameter in group["params"]:
             position += 1
-            state = optimizer.state.get(parameter) if known and parameter.grad is not None else None
+            state = states.get(parameter) if known and parameter.grad is not None else None
             kept = [state.get(key) for key in ("exp_avg", "exp_avg_sq", "step")] if isinstance(state, dict) else []
             flat = [statistics.values(k) for k in kept[:2] if isinstance(k, Tensor)]
             if len(flat) == 2 and isinstance(flat[0], Tensor) and isinstance(flat[1], Tensor) and kept[2] is not None:
@@ -53,15 +56,15 @@ def _measured(
     if device.type == "cpu":
         numbers = [*statistics.norms_here(means), *statistics.norms_here(squares, 1)]
         place = parcel.add(torch.tensor(numbers, dtype=torch.float64, device="cpu"))
-        return Averages(positions, betas, place, [float(s) for s in steps])
+        return Averages(positions, betas, place, [methods.number(s) for s in steps])
     with torch.cuda.device(device):
         start = timer(True)
         place = parcel.add(torch.cat([statistics.lengths_there(means), statistics.lengths_there(squares, 1)]))
         away = [s for s in steps if isinstance(s, Tensor) and s.is_cuda]
-        counts = parcel.add(torch.stack(away).double().reshape(-1)) if len(away) == len(steps) else None
+        counts = parcel.add(methods.double(torch.stack(away)).reshape(-1)) if len(away) == len(steps) else None
         parcel.time(start)
     # A mixture of both would have to be waited for, and is not known to exist: then no step is counted.
-    here = [0.0 if isinstance(s, Tensor) and s.is_cuda else float(s) for s in steps]
+    here = [0.0 if isinstance(s, Tensor) and s.is_cuda else methods.number(s) for s in steps]
     return Averages(positions, betas, place, counts if counts is not None else here)
 
 
@@ -73,8 +76,8 @@ def noise(found: list[Averages], parcel: Parcel) -> dict[int, float]:
     out: dict[int, float] = {}
     for averaged in found:
         count = len(averaged.positions)
-        lengths, sums = parcel.take(averaged.place).view(2, count).tolist()
-        steps = averaged.steps if isinstance(averaged.steps, list) else parcel.take(averaged.steps).tolist()
+        lengths, sums = methods.tolist(parcel.take(averaged.place).view(2, count))
+        steps = averaged.steps if isinstance(averaged.steps, list) else methods.tolist(parcel.take(averaged.steps))
         for position, (first, second), length, total, step in zip(
             averaged.positions, averaged.betas, lengths, sums, steps, strict=True
         ):

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from whygrad.capture import frames
-from whygrad.capture.torch import sharing
+from whygrad.capture.torch import methods, sharing
 from whygrad.capture.torch.extraction import Extraction
 from whygrad.capture.torch.shadow import Node
+from whygrad.capture.torch.unheard import NoHistory, opaque
 from whygrad.source import expressions
 from whygrad.trace import Backward, Kind, Site, Step
 
@@ -209,18 +210,18 @@ class Backwards:
         for number in numbers:
             tensor = self.capture.parameters[number].ref()
             grad = tensor.grad if tensor is not None else None
-            if grad is not None and not grad.is_meta and not grad.is_complex():
+            if grad is not None and not grad.is_meta and not grad.is_complex() and not opaque(grad):
                 grads[number] = grad.coalesce().values() if grad.is_sparse else grad
         grads = {number: grad for number, grad in grads.items() if grad.numel()}
         if not grads:
             return {}
-        with torch._C.DisableTorchFunction(), torch.no_grad():
-            sizes = torch._foreach_norm([grad.detach() for grad in grads.values()], float("inf"))
-            return {number: float(size) for number, size in zip(grads, sizes, strict=True)}
+        with NoHistory():
+            sizes = torch._foreach_norm([methods.detach(grad) for grad in grads.values()], float("inf"))
+            return {number: methods.number(size) for number, size in zip(grads, sizes, strict=True)}
 
 
 def _value(roots: list[Tensor]) -> float | None:
     """The loss as a number, where it is one: not on the meta device, not inside a functorch transform."""
-    if len(roots) != 1 or roots[0].numel() != 1 or roots[0].is_meta or roots[0].is_complex():
+    if len(roots) != 1 or opaque(roots[0]) or roots[0].numel() != 1 or roots[0].is_meta or roots[0].is_complex():
         return None
-    return None if torch._C._are_functorch_transforms_active() else float(roots[0].detach())
+    return None if torch._C._are_functorch_transforms_active() else methods.number(methods.detach(roots[0]))

@@ -11,14 +11,16 @@ from typing import Any
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
+from whygrad.capture import standins
 from whygrad.capture.budget import Budget
 from whygrad.capture.clock import Clock
 from whygrad.capture.detours import Detours
 from whygrad.capture.guard import Guard
 from whygrad.capture.options import Options
-from whygrad.capture.torch import raising, threads, transforms
+from whygrad.capture.torch import raising, swapping, threads, transforms
 from whygrad.capture.torch.assembly import assemble
 from whygrad.capture.torch.backwards import Backwards
+from whygrad.capture.torch.compiled import Compiled
 from whygrad.capture.torch.differentiating import Count, Differentiating
 from whygrad.capture.torch.entrances import Entrances
 from whygrad.capture.torch.extraction import Extraction
@@ -38,6 +40,7 @@ from whygrad.capture.torch.slumber import Slumber
 from whygrad.capture.torch.stepping import Stepping
 from whygrad.capture.torch.switching import Switching
 from whygrad.capture.torch.touching import Touching
+from whygrad.capture.torch.unheard import UnheardGuard
 from whygrad.capture.torch.weights import Weights
 from whygrad.capture.torch.window import Window
 from whygrad.trace import Graph, Trace
@@ -47,7 +50,7 @@ class Capture:
     """Watches the current process between `start` and `stop`."""
 
     def __init__(self, options: Options = Options()) -> None:
-        self.guard = Guard()
+        self.guard: Guard = UnheardGuard()
         self.guard.on_break = self.detach
         self.window = Window(options.updates, options.trace)
         self.shadow = Shadow()
@@ -94,7 +97,8 @@ class Capture:
         self.differentiating.failed = self.failing.noticed
         self.differentiating.deposited = self.sampling.deposited
         self.sampling.scaling.on_scaled = self.gradients.scaled
-        self._always, self._during = Detours(torch.compiler.is_compiling), Detours(torch.compiler.is_compiling)
+        self._always, self.during = Detours(torch.compiler.is_compiling), Detours(torch.compiler.is_compiling)
+        self.compiled = Compiled(self)
         self.tracing = False
         self.calls_at_backward = 0
         self.traced_updates = 0
@@ -114,6 +118,8 @@ class Capture:
         self.entrances.attach(self._always)
         self.switching.attach(self._always)
         self.sampling.scaling.attach(self._always)
+        swapping.follow(self._always, self)
+        self.compiled.attach(self._always)
         if self.window.open:
             self.open()
 
@@ -143,9 +149,10 @@ class Capture:
             whatever_fails.callback(self.entrances.detach)
             whatever_fails.callback(self.slumber.end)
             whatever_fails.callback(self._always.undo)
-            whatever_fails.callback(self._during.undo)
+            whatever_fails.callback(self.during.undo)
             whatever_fails.callback(threads.remove, self.mode)  # Another thread may have closed the window.
             self._close()
+        standins.forget()
 
     def at_first_step(self, trains: Callable[[], None]) -> None:
         """In a forked process, which is not watched: call this once, when an optimizer steps."""
@@ -165,13 +172,14 @@ class Capture:
             return
         self.tracing = self.window.open = True
         self.windows += 1
-        self.regions.follow(self._during)
-        self.entrances.follow(self._during)
-        transforms.follow(self._during, self.recorder, self.guard, lambda: self.recording)
-        threads.follow(self._during, self.mode, self.guard)
+        self.regions.follow(self.during)
+        self.entrances.follow(self.during)
+        transforms.follow(self.during, self.recorder, self.guard, lambda: self.recording)
+        threads.follow(self.during, self.mode, self.guard)
+        self.compiled.follow(self.during)
         self.gradients.forget()
-        self.gradients.follow(self._during)
-        self.sampling.scaling.follow(self._during)
+        self.gradients.follow(self.during)
+        self.sampling.scaling.follow(self.during)
         self.mode.live = True
         self.mode.pause.depth = 0
         self.calls_at_backward = self.mode.calls
@@ -191,7 +199,7 @@ class Capture:
         self.tracing = self.window.open = False
         self.protocol.listen(False)
         self.count.quiet = True
-        self._during.undo()
+        self.during.undo()
         threads.remove(self.mode)
         self.mode.live = False
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 
+from whygrad.capture.search import is_a, real
+from whygrad.capture.torch import methods
 from whygrad.capture.torch.shadow import Node, Shadow
+from whygrad.capture.torch.unheard import Unheard
 
 MOST_VALUES = 64
 """Elements of an array that are remembered or looked at: a match of one unusual number is enough."""
@@ -49,8 +53,8 @@ def origin_of_tensor(shadow: Shadow, tensor: torch.Tensor) -> Node | None:
     known = shadow.origin_of_memory(tensor.data_ptr())
     if known is not None:
         return known
-    with torch._C.DisableTorchFunction():
-        values = tensor.detach().flatten()[:4].tolist()
+    with Unheard():
+        values = methods.tolist(methods.detach(tensor).flatten()[:4])
     for value in values:
         node = shadow.origin(value) if isinstance(value, float) else None
         if node is not None:
@@ -68,21 +72,22 @@ def flattened(data: Any, depth: int = 3) -> Iterator[Any]:
 
 
 def _address(data: Any) -> int | None:
-    interface = getattr(data, "__array_interface__", None)
-    return int(interface["data"][0]) if isinstance(interface, dict) and not isinstance(data, torch.Tensor) else None
+    return int(data.__array_interface__["data"][0]) if _array(data) else None
+
+
+def _array(data: Any) -> bool:
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and is_a(data, (numpy.ndarray, numpy.generic))
 
 
 def _numbers(data: Any) -> Iterator[float]:
-    if isinstance(data, float):
-        yield float(data)
-        return
-    flat = getattr(data, "flat", None)
-    if flat is not None and getattr(data, "dtype", None) is not None:
+    if is_a(data, float):
+        yield real(data)
+    elif _array(data):
         if data.dtype.kind == "f" and data.size:
             for index in range(min(int(data.size), MOST_VALUES)):
-                yield float(flat[index])
-        return
-    if isinstance(data, (list, tuple)):
+                yield float(data.flat[index])
+    elif isinstance(data, (list, tuple)):
         for count, item in enumerate(flattened(data)):
             if count >= MOST_VALUES * 16:
                 return

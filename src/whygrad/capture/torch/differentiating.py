@@ -12,13 +12,16 @@ from typing import Any
 import torch
 
 from whygrad.capture import detours, standins
-from whygrad.capture.detours import Detours, Function
+from whygrad.capture.detours import Detours, Function, hidden
 from whygrad.capture.guard import Guard
+from whygrad.capture.torch import methods
 from whygrad.capture.torch.failing import finite
 
 Tensor = torch.Tensor
 Watched = Callable[[FrameType, tuple[Any, ...], dict[str, Any]], Any]
 """A way to ask for gradients that knows who asked."""
+_listeners, _modes = torch._C._len_torch_dispatch_stack, torch._C._len_torch_function_stack
+_item = methods.item
 _TENSOR_BACKWARD = torch.Tensor.backward.__code__
 _BACKWARD = ("tensors", "grad_tensors", "retain_graph", "create_graph", "grad_variables", "inputs")
 
@@ -133,7 +136,8 @@ class Differentiating:
     ) -> Function:
         watched = self._watched(original, self._attended(original, how, before, after), after)
         hurries = tuple(inspect.signature(original).parameters) == _BACKWARD
-        return self._hurried(original, watched, after) if hurries else _called(watched)
+        # A hook of the script's may warn from inside, and is to name the same line as ever.
+        return hidden(self._hurried(hidden(original), watched, after)) if hurries else _called(watched)
 
     def _hurried(self, original: Function, watched: Watched, after: Callable[..., None]) -> Function:
         """The way past between two looks: as little as can be, since all memory of ours that it touches is cold.
@@ -151,9 +155,9 @@ class Differentiating:
             grad_variables: Any = None,
             inputs: Any = None,
         ) -> Any:
-            if count.host and count.passing > 1 and type(tensors) is Tensor:
+            if count.host and count.passing > 1 and type(tensors) is Tensor and not _listeners() and not _modes():
                 try:
-                    value = tensors.item()
+                    value = _item(tensors)
                 except (RuntimeError, TypeError):
                     value = 0.0  # Several numbers, or a stand-in without values.
                 if value - value == 0.0:
@@ -169,13 +173,12 @@ class Differentiating:
         return backward
 
     def _watched(self, original: Function, attended: Watched, after: Callable[..., None]) -> Watched:
-        def differentiate(frame: FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            if frame.f_code is _TENSOR_BACKWARD and frame.f_back is not None:
-                frame = frame.f_back
+        def differentiate(caller: FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            frame = _asking(caller)
             if not self._passes(frame, args):
-                return attended(frame, args, kwargs)
+                return attended(caller, args, kwargs)
             try:
-                return standins.call(original, args, kwargs, frame)
+                return standins.call(original, args, kwargs, caller)
             except Exception as error:
                 self._finish(after, frame, error, None)
                 raise
@@ -201,9 +204,10 @@ class Differentiating:
     ) -> Watched:
         inside, settled, count = self._inside, self.settled, self.count
 
-        def differentiate(frame: FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        def differentiate(caller: FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             if inside.flag:
-                return standins.call(original, args, kwargs, frame)
+                return standins.call(original, args, kwargs, caller)
+            frame = _asking(caller)
             count.called()
             if count.quiet and not finite(args):
                 self._fail(args[0], frame)
@@ -215,7 +219,7 @@ class Differentiating:
                 token = self._begin(before, frame, roots, how)
             try:
                 try:
-                    result = standins.call(original, args, kwargs, frame)
+                    result = standins.call(original, args, kwargs, caller)
                 except Exception as error:
                     inside.flag = False
                     self._finish(after, token or frame, error, None)
@@ -236,20 +240,21 @@ class Differentiating:
     def _begin(self, before: Callable[..., Any], frame: FrameType, roots: Any, how: str) -> Any:
         several = roots if isinstance(roots, (list, tuple)) else [roots]  # An iterator is not ours to use up.
         tensors = [t for t in several if isinstance(t, Tensor)]
-        with torch._C.DisableTorchFunction():
-            return self.guard(lambda: before(frame, tensors, how), "backward")
+        return self.guard(lambda: before(frame, tensors, how), "backward")
 
     def _fail(self, loss: Tensor, frame: FrameType) -> None:
-        with torch._C.DisableTorchFunction():
-            self.guard(lambda: self.failed(loss, frame), "backward")
+        self.guard(lambda: self.failed(loss, frame), "backward")
 
     def _measure(self, roots: Any, frame: FrameType) -> None:
-        with torch._C.DisableTorchFunction():
-            self.guard(lambda: self.deposited(roots, frame), "telemetry")
+        self.guard(lambda: self.deposited(roots, frame), "telemetry")
 
     def _finish(self, after: Callable[..., None], token: Any, error: Exception | None, result: Any) -> None:
-        with torch._C.DisableTorchFunction():
-            self.guard(lambda: after(token, error, result), "backward")
+        self.guard(lambda: after(token, error, result), "backward")
+
+
+def _asking(caller: FrameType) -> FrameType:
+    """Who wants the gradients: `Tensor.backward` only hands the wish on."""
+    return caller.f_back if caller.f_code is _TENSOR_BACKWARD and caller.f_back is not None else caller
 
 
 def _called(watched: Watched) -> Function:

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from whygrad.capture.torch import methods
 from whygrad.capture.torch.assembly import invented
 from whygrad.capture.torch.averaging import Averages, averages, noise
 from whygrad.capture.torch.measurement import Measurement
@@ -65,7 +66,7 @@ def written(draft: Draft, optimizer: str, tensors: list[tuple[Known, Tensor]]) -
     moved, noisy = ratios(draft.moved, parcel), noise(draft.averages, parcel)
     record = Record(draft.update, draft.seconds, optimizer, scale=scale if scale != 1.0 else None)
     record.losses, record.signals = (
-        {name: float(parcel.take(place)) for name, place in places.items()} for places in draft.placed
+        {name: methods.number(parcel.take(place)) for name, place in places.items()} for places in draft.placed
     )
     if draft.showing is not None:
         record.activations = draft.showing.activations
@@ -108,4 +109,4 @@ def _clipped(draft: Draft, raw: dict[int, Gradient]) -> dict[int, Gradient]:
 
 
 def _factor(place: int | None, parcel: Parcel) -> float:
-    return float(parcel.take(place)) if place is not None else 1.0
+    return methods.number(parcel.take(place)) if place is not None else 1.0

@@ -16,7 +16,7 @@ from torch.nn.modules.module import (
 from whygrad.capture import detours, frames, standins
 from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
-from whygrad.capture.torch import modules
+from whygrad.capture.torch import methods, modules
 from whygrad.capture.torch.parameters import shape
 from whygrad.capture.torch.recording import Recorder
 from whygrad.capture.torch.shadow import Node
@@ -44,7 +44,7 @@ class Entrances:
         always.set(torch.nn.Parameter, "__new__", self._making)
         always.set(torch.nn.Parameter, "__deepcopy__", self._copying)
         always.set(torch, "from_numpy", self._from_numpy)
-        always.set(torch.autograd.Variable, "__new__", self._variable)
+        always.set(type(torch.autograd.Variable), "__call__", self._variable)
         self._hooks = [
             register_module_parameter_registration_hook(self._registering),
             register_module_module_registration_hook(self._registering),
@@ -114,14 +114,14 @@ class Entrances:
         return from_numpy
 
     def _variable(self, original: Function) -> Function:
-        def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        def call(cls: Any, *args: Any, **kwargs: Any) -> Any:
             frame = detours.caller()
             out = standins.call(original, (cls, *args), kwargs, frame)
             if args and isinstance(args[0], Tensor) and self.recording():
                 self.guard(lambda: self.recorder.copied("Variable", args[0], out, frame), "Variable")
             return out
 
-        return new
+        return call
 
     def _applying(self, original: Function) -> Function:
         def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
@@ -176,18 +176,17 @@ def _watch_backward(grad_fn: Any, node: Node, positions: list[int], guard: Guard
     """Note for which operands the user's backward returns nothing, or zeros, though gradient came in."""
 
     def returned(grad_inputs: Any, grad_outputs: Any) -> None:
-        if not any(g is not None and bool(g.any()) for g in grad_outputs):
+        if not any(g is not None and methods.true(methods.any_of(g)) for g in grad_outputs):
             return
         node.silenced = {}
         for index, position in enumerate(positions):
             if position < len(grad_inputs) and node.inputs[index][1]:
                 grad = grad_inputs[position]
-                if grad is None or not bool(grad.any()):
+                if grad is None or not methods.true(methods.any_of(grad)):
                     node.silenced[index] = "None" if grad is None else "zeros"
 
     def hook(grad_inputs: Any, grad_outputs: Any) -> None:
-        with torch._C.DisableTorchFunction():
-            guard(lambda: returned(grad_inputs, grad_outputs), "function")
+        guard(lambda: returned(grad_inputs, grad_outputs), "function")
 
     grad_fn.register_hook(hook)
 

@@ -9,8 +9,10 @@ from collections import deque
 import torch
 
 from whygrad.capture import frames
+from whygrad.capture.torch import methods
 from whygrad.capture.torch.parameters import Parameters
 from whygrad.capture.torch.shadow import Node, Shadow, telling
+from whygrad.capture.torch.unheard import NoHistory
 from whygrad.capture.torch.vocabulary import LAYERS
 from whygrad.source import expressions
 from whygrad.source.feeding import feeding
@@ -115,10 +117,10 @@ class Extraction:
     def _known_values(self) -> dict[float, Node]:
         """First elements of small living tensors with history, to know a copy of them again."""
         out: dict[float, Node] = {}
-        with torch._C.DisableTorchFunction(), torch.no_grad():
+        with NoHistory():
             for node, tensor in self.shadow.living():
                 if node.requires_grad and node.parameter is None and _readable(tensor):
-                    value = float(tensor.detach().reshape(-1)[0])
+                    value = methods.number(methods.detach(tensor).reshape(-1)[0])
                     if telling(value):
                         out.setdefault(value, node)
         return out
@@ -128,8 +130,8 @@ class Extraction:
         tensor = node.ref() if node.ref is not None else None
         if tensor is None or not values or not _readable(tensor):
             return []
-        with torch._C.DisableTorchFunction(), torch.no_grad():
-            found = [values.get(v) for v in tensor.detach().reshape(-1)[:16].tolist()]
+        with NoHistory():
+            found = [values.get(v) for v in methods.tolist(methods.detach(tensor).reshape(-1)[:16])]
         sources = {n.serial: n for n in found if n is not None and n.serial < node.serial}
         if sources:
             op.kind, op.name = Kind.COPY, "Tensor"

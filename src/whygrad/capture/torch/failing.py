@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from whygrad.capture import frames
+from whygrad.capture.torch import methods
+from whygrad.capture.torch.elsewhere import listened
+from whygrad.capture.torch.unheard import Unheard
 from whygrad.trace import Backward, Kind, Op
 from whygrad.trace.anatomy import behind_shaping, head
 from whygrad.trace.ledger import Failure
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
     from whygrad.capture.torch.capture import Capture
 
 Tensor = torch.Tensor
+_modes: Callable[[], int] = torch._C._len_torch_function_stack
 MOST_NODES = 20_000
 NAMES = {
     "Div": ("div", "true_divide", "__truediv__", "__rtruediv__", "reciprocal"),
@@ -32,10 +37,17 @@ NAMES = {
 def finite(args: Any) -> bool:
     """Whether the loss of a backward is finite, as far as that can be seen without waiting for a device."""
     loss = args[0] if args else None
-    if type(loss) is not Tensor or loss.dim() or not loss.is_cpu:
+    if type(loss) is not Tensor:
         return True
+    if listened() or _modes():
+        with Unheard():
+            return _finite(loss)
+    return _finite(loss)
+
+
+def _finite(loss: Tensor) -> bool:
     try:
-        return math.isfinite(loss.item())
+        return loss.dim() > 0 or not loss.is_cpu or math.isfinite(methods.item(loss))
     except (RuntimeError, TypeError):  # No single real number: complex, or a stand-in without values.
         return True
 
@@ -51,7 +63,7 @@ class Failing:
         if self.failure is not None:
             return
         site = frames.user_site(frame)
-        special = "nan" if math.isnan(float(loss.detach())) else "inf"
+        special = "nan" if math.isnan(methods.number(methods.detach(loss))) else "inf"
         self.failure = Failure(site, self.capture.protocol.updates, special)
         traced = [b for b in self.capture.protocol.backwards if b.root is not None and b.site == site]
         if not traced:
@@ -63,7 +75,7 @@ class Failing:
     def poisoned(self) -> bool:
         """Whether weights are not finite already, so that every forward is not."""
         tensors = [t for _, t in self.capture.parameters.living() if t.is_floating_point() and not t.is_meta]
-        return any(not bool(torch.isfinite(t.detach()).all()) for t in tensors)
+        return any(not methods.true(methods.all_of(torch.isfinite(methods.detach(t)))) for t in tensors)
 
     def _match(self, loss: Tensor, backward: Backward) -> int | None:
         """The traced operation that stands where the failing node stands: the same rank among its kind."""
@@ -154,7 +166,7 @@ def _constant(node: Any) -> int | None:
 
 
 def _good(tensor: Tensor) -> bool:
-    return bool(torch.isfinite(tensor.detach()).all())
+    return methods.true(methods.all_of(torch.isfinite(methods.detach(tensor))))
 
 
 def _divided(own: Any, other: Any, _: dict[str, Any]) -> Tensor:

@@ -14,7 +14,8 @@ from whygrad.capture import detours, frames, standins
 from whygrad.capture.clock import Clock, remember
 from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
-from whygrad.capture.torch import modules
+from whygrad.capture.torch import methods, modules
+from whygrad.capture.torch.holding import groups
 from whygrad.capture.torch.parameters import Known, Parameters, storage
 from whygrad.capture.torch.shadow import Node, Shadow
 from whygrad.trace import Clear, Clip, Kind, Site
@@ -23,7 +24,6 @@ Tensor = torch.Tensor
 ZEROING = frozenset({"zero_", "_foreach_zero_"})
 SHARING = frozenset({"data", "detach", "detach_", "view", "reshape", "flatten", "__getitem__", "to_dense"})
 """Ways to take hold of a gradient's own memory."""
-
 CLIPPING = {"clip_grad_norm_": "norm", "clip_grads_with_norm_": "norm", "clip_grad_value_": "value"}
 """torch's functions that limit gradients, and what they limit. The second one is given the norm (torch 2.6)."""
 
@@ -42,7 +42,7 @@ class Gradients:
         self.pause: Any = None
         self._scaled = False
         """A gradient scaler has multiplied a loss and not been asked to divide yet."""
-        self._lent: dict[int, weakref.ref[Tensor]] = {}
+        self.lent: dict[int, weakref.ref[Tensor]] = {}
         """Gradients that were read, by parameter."""
         self._handed: set[int] = set()
         """Parameters whose gradient was put there by hand, and not cleared since."""
@@ -52,7 +52,7 @@ class Gradients:
         for known in self.parameters.known_list:
             known.deposits.clear()
             known.assigned = False
-        self._lent.clear()
+        self.lent.clear()
         self._handed.clear()
         self._scaled = False
 
@@ -109,7 +109,7 @@ class Gradients:
         for known in knowns:
             known.deposits.clear()
             known.assigned = False
-            self._lent.pop(known.number, None)
+            self.lent.pop(known.number, None)
             self._handed.discard(known.number)
         last = self.clears[-1] if self.clears else None
         numbers = frozenset(known.number for known in knowns)
@@ -133,13 +133,13 @@ class Gradients:
             exhausted=not tensors and isinstance(given, Iterator),
         )
         if how == "value" and present:
-            event.size = max(float(g.abs().max()) for g in present if g.numel())
+            event.size = max(methods.number(methods.absolute(g).max()) for g in present if g.numel())
         remember(self.clips, event)
         return event
 
     def _clipped(self, event: Clip, norm: Any) -> None:
         if event.how == "norm" and isinstance(norm, Tensor) and event.present:
-            event.size = float(norm)
+            event.size = methods.number(norm)
 
     # -- gradients in the user's hands
 
@@ -154,7 +154,7 @@ class Gradients:
             node.requires_grad = grad.requires_grad
             self.shadow.put(grad, node)
         node.deposits = tuple(known.deposits)
-        self._lent[known.number] = weakref.ref(grad)
+        self.lent[known.number] = weakref.ref(grad)
 
     def taken(self, grads: Iterable[Any], backward: int) -> None:
         """Results of `autograd.grad`."""
@@ -172,7 +172,7 @@ class Gradients:
         if value is None:
             self.cleared([owner], frames.user_site(frame))
             return
-        lent = self._lent.get(known.number)
+        lent = self.lent.get(known.number)
         if lent is not None and lent() is value and known.deposits:
             return  # Put back what was there all the time; later backwards have added to it.
         node = self.shadow.get(value) if isinstance(value, Tensor) else None
@@ -293,7 +293,7 @@ def _deposited(node: Node, most: int = 200) -> set[int]:
 
 
 def _optimizer_tensors(optimizer: Any) -> list[Tensor]:
-    return [p for group in optimizer.param_groups for p in group["params"]]
+    return [p for group in groups(optimizer) for p in group["params"]]
 
 
 def _module_tensors(module: Any) -> list[Tensor]:

@@ -10,10 +10,16 @@ from typing import Any
 
 import torch
 
+from whygrad.capture.search import attribute
 from whygrad.capture.torch.parameters import Known
 from whygrad.trace import Site
 
 LEAST_STRIDE = 16
+
+
+def groups(optimizer: Any) -> list[Any]:
+    """What it holds, without asking the script's own class."""
+    return attribute(optimizer, "param_groups") or []
 
 
 class Left:
@@ -130,7 +136,7 @@ class Held:
     def look_at_rates(self, now: int) -> None:
         optimizer = self.ref()
         if optimizer is not None:
-            rates = tuple(float(group["lr"]) for group in optimizer.param_groups if "lr" in group)
+            rates = tuple(float(group["lr"]) for group in groups(optimizer) if "lr" in group)
             self.scheduled = self.scheduled or (bool(self.rates) and rates != self.rates)
             self.rates, self.there = rates, now
 

@@ -10,7 +10,9 @@ import torch
 
 from whygrad.capture import frames
 from whygrad.capture.guard import Guard
+from whygrad.capture.torch import methods
 from whygrad.capture.torch.shadow import Node
+from whygrad.capture.torch.unheard import opaque
 
 
 def observe(node: Node, tensor: torch.Tensor, frame: FrameType, guard: Guard) -> Callable[[], None]:
@@ -33,5 +35,4 @@ def observe(node: Node, tensor: torch.Tensor, frame: FrameType, guard: Guard) ->
 
 
 def _real(grad: torch.Tensor) -> bool:
-    with torch._C.DisableTorchFunction():
-        return not grad.is_meta and bool(grad.any())
+    return not grad.is_meta and not opaque(grad) and methods.true(methods.any_of(grad))

@@ -125,6 +125,10 @@ class Keeping:
         line.chained = count > 0
         line.sample = [weakref.ref(t) for t in tensors[-MOST_FOLLOWED:]]
 
+    def forget(self, tensor: torch.Tensor) -> None:
+        for line in self._lines.values():
+            line.sample = [ref for ref in line.sample if ref() is not tensor]
+
     def later(self, updates: int) -> None:
         """After the window: are the kept ones still there?"""
         for line in self._lines.values():

@@ -8,8 +8,10 @@ from typing import Any
 
 import torch
 
+from whygrad.capture.torch import methods
 from whygrad.capture.torch.picking import ALONG, PICKERS, place
 from whygrad.capture.torch.shadow import Node
+from whygrad.capture.torch.unheard import Unheard, opaque
 from whygrad.trace import Kind
 from whygrad.trace.activity import RECTIFIERS, SQUASHERS
 from whygrad.trace.facts import Facts
@@ -41,7 +43,7 @@ LIMITS = frozenset({"clamp", "clip", "clamp_", "clip_", "hardtanh", "clamp_min",
 def measure(node: Node, args: Any, kwargs: dict[str, Any], out: Tensor, *, attentive: bool) -> None:
     """Fill in what is worth knowing about a finished operation; what only persists is looked at now and then."""
     name = node.name
-    if not out.is_floating_point() or out.is_meta or out.is_sparse or out.is_nested:
+    if not out.is_floating_point() or out.is_meta or out.is_sparse or out.is_nested or opaque(out):
         return
     if node.kind is Kind.INPUT:
         look_at_input(node, out)
@@ -63,7 +65,7 @@ def facts(node: Node) -> Facts:
 
 def all_finite(values: Tensor) -> bool:
     """The sum of finite values is finite unless it overflows; only then are they looked at one by one."""
-    return math.isfinite(values.sum()) or bool(torch.isfinite(values).all())
+    return math.isfinite(methods.number(values.sum())) or methods.true(methods.all_of(torch.isfinite(values)))
 
 
 def look_for_special(node: Node, out: Tensor) -> None:
@@ -73,10 +75,12 @@ def look_for_special(node: Node, out: Tensor) -> None:
         return
     if not 0 < out.numel() <= LARGEST:
         return
-    values = out.detach()
+    values = methods.detach(out)
     if not all_finite(values):
-        facts(node).special = "nan" if bool(torch.isnan(values).any()) else "inf"
-    elif out.requires_grad and any(bool(torch.isclose(values, values.new_tensor(e)).any()) for e in _edges(node)):
+        facts(node).special = "nan" if methods.true(methods.any_of(torch.isnan(values))) else "inf"
+    elif out.requires_grad and any(
+        methods.true(methods.any_of(torch.isclose(values, values.new_tensor(e)))) for e in _edges(node)
+    ):
         facts(node).singular = True
 
 
@@ -90,29 +94,29 @@ def look_at_input(node: Node, tensor: Tensor) -> None:
     plain = type(tensor) in (Tensor, torch.nn.Parameter) and tensor.layout == torch.strided and not tensor.is_nested
     if not plain or tensor.is_meta or not tensor.is_floating_point() or not 0 < tensor.numel() <= LARGEST:
         return
-    with torch._C.DisableTorchFunction():  # Entrances come here with the mode on.
-        values = tensor.detach()
-        facts(node).largest = float(values.abs().max())
+    with Unheard():  # Entrances come here with the mode on.
+        values = methods.detach(tensor)
+        facts(node).largest = methods.number(methods.absolute(values).max())
         if not all_finite(values):
-            facts(node).special = "nan" if bool(torch.isnan(values).any()) else "inf"
-        elif bool(((values == 0) | (values == 1)).all()):
+            facts(node).special = "nan" if methods.true(methods.any_of(torch.isnan(values))) else "inf"
+        elif methods.true(methods.all_of((values == 0) | (values == 1))):
             facts(node).mask = True
 
 
 def _share(condition: Tensor) -> float:
-    return int(torch.count_nonzero(condition)) / condition.numel()
+    return methods.whole(torch.count_nonzero(condition)) / condition.numel()
 
 
 def _limits(node: Node, operands: list[Tensor], out: Tensor) -> None:
     source = operands[0]
     if source is not out and source.shape == out.shape:
-        facts(node).killed = _share(source.detach() != out.detach())
+        facts(node).killed = _share(methods.detach(source) != methods.detach(out))
 
 
 def _rectified(node: Node, _: list[Tensor], out: Tensor) -> None:
-    values = out.detach()
+    values = methods.detach(out)
     found = facts(node)
-    found.killed = 1 - int(torch.count_nonzero(values)) / values.numel()
+    found.killed = 1 - methods.whole(torch.count_nonzero(values)) / values.numel()
     channels = values.dim() > 2 and any(operand.name.startswith(CHANNELLED) for operand, _, _ in node.inputs)
     along = 1 if channels else -1
     units = values.shape[along] if values.dim() > 1 else 1
@@ -121,7 +125,7 @@ def _rectified(node: Node, _: list[Tensor], out: Tensor) -> None:
 
 
 def _squashed(node: Node, _: list[Tensor], out: Tensor) -> None:
-    values = out.detach()
+    values = methods.detach(out)
     slope = 1 - values * values if node.name.startswith("tanh") else 4 * values * (1 - values)
     facts(node).killed = _share(slope < SATURATED)
 
@@ -131,7 +135,7 @@ def _extreme(node: Node, pair: list[Tensor], out: Tensor) -> None:
     if len(pair) == 2 and pair[0].requires_grad != pair[1].requires_grad:
         carrying = pair[0] if pair[0].requires_grad else pair[1]
         if carrying.shape == out.shape:
-            facts(node).killed = _share(carrying.detach() != out.detach())
+            facts(node).killed = _share(methods.detach(carrying) != methods.detach(out))
 
 
 def _weighed(node: Node, pair: list[Tensor], _: Tensor) -> None:
@@ -139,8 +143,8 @@ def _weighed(node: Node, pair: list[Tensor], _: Tensor) -> None:
     if len(pair) == 2 and pair[0].requires_grad != pair[1].requires_grad:
         constant = 1 if pair[0].requires_grad else 0
         if 1 < pair[constant].numel() <= LARGEST and pair[constant].is_floating_point():
-            facts(node).weight = float(pair[constant].detach().mean())
-        if pair[constant].numel() <= LARGEST and not bool(pair[constant].any()):
+            facts(node).weight = methods.number(methods.detach(pair[constant]).mean())
+        if pair[constant].numel() <= LARGEST and not methods.true(methods.any_of(pair[constant])):
             facts(node).nothing = constant
 
 
@@ -150,49 +154,52 @@ def _reduced(node: Node, operands: list[Tensor], _: Tensor) -> None:
 
 
 def _ratio(node: Node, _: list[Tensor], out: Tensor) -> None:
-    values = out.detach().double()
-    if node.spread is not None and bool((values > 0).all()):
-        facts(node).divergence = float((values - 1 - values.log()).mean())
-        facts(node).mean = float(values.mean())
+    values = methods.double(methods.detach(out))
+    if node.spread is not None and methods.true(methods.all_of(values > 0)):
+        facts(node).divergence = methods.number((values - 1 - values.log()).mean())
+        facts(node).mean = methods.number(values.mean())
 
 
 def _added(node: Node, pair: list[Tensor], out: Tensor) -> None:
     """A reward and a discounted value; or what makes a Gaussian's entropy of the logarithm of its scale."""
     if not out.requires_grad:
         if len(pair) == 2 and out.dim():
-            facts(node).addends = float(pair[0].abs().max()), float(pair[1].abs().max())
+            facts(node).addends = (
+                methods.number(methods.absolute(pair[0]).max()),
+                methods.number(methods.absolute(pair[1]).max()),
+            )
     elif node.scalar is not None and math.isclose(node.scalar, GAUSSIAN, rel_tol=1e-6) and out.dim() > 1:
-        facts(node).mean = float(out.detach().double().sum(-1).mean())
+        facts(node).mean = methods.number(methods.double(methods.detach(out)).sum(-1).mean())
 
 
 def _undecided(node: Node, operands: list[Tensor], out: Tensor) -> None:
     """How far a distribution is from a decision: 1 is uniform, 0 is one choice."""
     along = node.facts.dim if node.facts is not None else None
-    source = operands[0].detach()
+    source = methods.detach(operands[0])
     if along is None or along != source.dim() - 1 or source.shape[-1] < 2 or not source.shape[0]:
         return
-    logs = out.detach() if node.name == "log_softmax" else torch.log_softmax(source.float(), -1)
+    logs = methods.detach(out) if node.name == "log_softmax" else torch.log_softmax(source.float(), -1)
     share = -(logs.exp() * logs.clamp_min(-1e4)).sum(-1).mean() / math.log(source.shape[-1])
-    facts(node).undecided = float(share)
+    facts(node).undecided = methods.number(share)
 
 
 def _explained(node: Node, pair: list[Tensor], _: Tensor) -> None:
     """A prediction against its target: the part of the target's variance that it accounts for."""
     if len(pair) != 2 or pair[0].shape != pair[1].shape or pair[0].requires_grad == pair[1].requires_grad:
         return
-    prediction, target = (p.detach().double() for p in (pair if pair[0].requires_grad else pair[::-1]))
+    prediction, target = (methods.double(methods.detach(p)) for p in (pair if pair[0].requires_grad else pair[::-1]))
     missed = target - prediction
-    facts(node).gap, facts(node).goal = float(missed.abs().mean()), float(target.mean())
+    facts(node).gap, facts(node).goal = methods.number(methods.absolute(missed).mean()), methods.number(target.mean())
     if target.numel() >= ENOUGH:
-        facts(node).typical = float(prediction.abs().mean())
-        variance = float(target.var())
+        facts(node).typical = methods.number(methods.absolute(prediction).mean())
+        variance = methods.number(target.var())
         if variance > 0:
-            facts(node).explained = 1 - float(missed.var()) / variance
-            facts(node).missed = float(missed.pow(2).mean()) / variance
+            facts(node).explained = 1 - methods.number(missed.var()) / variance
+            facts(node).missed = methods.number(missed.pow(2).mean()) / variance
 
 
 def _bits(flags: Tensor) -> int:
-    return sum(1 << place for place, flag in enumerate(flags.tolist()) if flag)
+    return sum(1 << place for place, flag in enumerate(methods.tolist(flags)) if flag)
 
 
 READERS: dict[str, Callable[[Node, list[Tensor], Tensor], None]] = {

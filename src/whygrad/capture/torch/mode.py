@@ -5,23 +5,29 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
-from types import FrameType
+from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode, handle_torch_function
 
-from whygrad.capture import standins
+from whygrad.capture import frames, standins
 from whygrad.capture.blame import our_own
 from whygrad.capture.guard import LONGEST_WAIT, Guard
 from whygrad.capture.torch import hooks
-from whygrad.capture.torch.elsewhere import rewritten
+from whygrad.capture.torch.elsewhere import listened, rewritten
 from whygrad.capture.torch.recording import Recorder
+from whygrad.capture.torch.unheard import Unheard
 from whygrad.capture.torch.vocabulary import Role, role
 
 REPEATED = 6_000
 """Operations in a row without one from a new place: the form of what repeats is known."""
+_packing = torch._C._autograd._top_saved_tensors_default_hooks
 _DISPATCHING = handle_torch_function.__code__
+_methods: dict[Any, Any] = {}
+"""By what stands in its place: methods of tensors, written in C."""
+_asking: dict[CodeType, FunctionType] = {}
+"""By instructions: torch's functions that asked under a name that is not theirs any more."""
 
 
 class Pause(threading.local):
@@ -54,19 +60,27 @@ class ShadowMode(TorchFunctionMode):
         if torch.compiler.is_compiling():  # First of all: the compiler follows us up to here.
             return func(*args, **(kwargs or {}))
         kwargs, frame = kwargs or {}, sys._getframe(1)
+        calling, call = frame, func
+        if frame.f_code is _DISPATCHING and frame.f_back is not None:
+            asking = frame.f_back
+            calling = asking.f_back or frame
+            if getattr(func, "__code__", None) is not asking.f_code:
+                func, call, kwargs = _resumed(asking, func, args, kwargs)
+        elif isinstance(func, FunctionType):
+            func = call = _method(func)
         if not self.live or self.pause.depth or rewritten():
             self.pause.aside += 1
             try:
-                return standins.call(func, args, kwargs, _calling(frame))
+                return standins.call(call, args, kwargs, calling)
             finally:
                 self.pause.aside -= 1
         kind, name = role(func)
         if name == "retain_grad":
             self.hooked = True
         if name == "register_hook":
-            return self._hooked(func, args, kwargs, frame)
+            return self._hooked(call, args, kwargs, calling)
         try:
-            out = standins.call(func, args, kwargs, _calling(frame))
+            out = standins.call(call, args, kwargs, calling)
         except Exception as error:
             if name != "backward":
                 self._raised(name, args, error, frame)
@@ -81,13 +95,14 @@ class ShadowMode(TorchFunctionMode):
         self.long_at = self.calls + REPEATED
 
     def _record(self, func: Any, types: Any, args: Any, kwargs: Any, out: Any, frame: FrameType) -> None:
+        self.hooked = self.hooked or _packing(True) is not None
         self.pause.depth += 1
         taken = self.guard.alone.acquire(timeout=LONGEST_WAIT)
         try:
             if self.calls >= self.long_at:
                 self.on_long()
-            if types:  # To read the shape of such a tensor would call the user's own function.
-                with torch._C.DisableTorchFunctionSubclass():
+            if types or listened():  # To read the shape of such a tensor would call the user's own function.
+                with Unheard():
                     self.recorder.record(func, args, kwargs, out, frame)
             else:
                 self.recorder.record(func, args, kwargs, out, frame)
@@ -103,24 +118,47 @@ class ShadowMode(TorchFunctionMode):
     def _raised(self, name: str, args: Any, error: Exception, frame: FrameType) -> None:
         self.pause.depth += 1
         try:
-            with torch._C.DisableTorchFunctionSubclass():
-                self.guard(lambda: self.on_error(name, args, error, frame), "explanations")
+            self.guard(lambda: self.on_error(name, args, error, frame), "explanations")
         finally:
             self.pause.depth -= 1
 
-    def _hooked(self, func: Any, args: Any, kwargs: Any, frame: FrameType) -> Any:
+    def _hooked(self, call: Any, args: Any, kwargs: Any, calling: FrameType) -> Any:
         self.hooked = True
+        recorder = self.recorder
+        after = self.guard(lambda: hooks.observe(recorder.node_of(args[0]), args[0], calling, self.guard), "hooks")
         with torch._C.DisableTorchFunction():
-            recorder = self.recorder
-            after = self.guard(lambda: hooks.observe(recorder.node_of(args[0]), args[0], frame, self.guard), "hooks")
-            out = standins.call(func, args, kwargs, frame)
-            if after is not None:
-                self.guard(after, "hooks")
+            out = standins.call(call, args, kwargs, calling)
+        if after is not None:
+            self.guard(after, "hooks")
         return out
 
 
-def _calling(frame: FrameType) -> FrameType:
-    """Who called the function: what torch writes in Python asks the mode from inside of it, two frames later."""
-    if frame.f_code is _DISPATCHING and frame.f_back is not None and frame.f_back.f_back is not None:
-        return frame.f_back.f_back
-    return frame
+def _method(func: Any) -> Any:
+    """A method written in C asks by its public name, too, where the script may have put one of its own."""
+    own = _methods.get(func)
+    if own is None:
+        name = next((name for name, found in vars(torch.Tensor).items() if found is func), "")
+        own = _methods[func] = getattr(torch._C.TensorBase, name, func)
+    return own
+
+
+def _resumed(asking: FrameType, func: Any, args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+    """What torch writes in Python asks the mode from inside of itself, and names itself by its public name.
+
+    Under that name there may be another function by now: one of the script's, which has been called already, or one
+    that leads past us. So what goes on is the very function that asked, with whatever it left out when it asked.
+    """
+    code = asking.f_code
+    known = _asking.get(code)
+    if known is None:
+        empty = tuple(CellType() for _ in code.co_freevars)
+        known = _asking[code] = FunctionType(code, asking.f_globals, code.co_name, None, empty)
+    public = known if isinstance(func, FunctionType) else func
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    missing = [name for name in names[min(len(args), code.co_argcount) :] if name not in kwargs]
+    if not missing and not code.co_freevars:
+        return public, known, kwargs
+    values = frames.variables(asking)
+    kwargs = {**kwargs, **{name: values[name] for name in missing if name in values}}
+    cells = tuple(CellType(values[name]) if name in values else CellType() for name in code.co_freevars)
+    return public, FunctionType(code, asking.f_globals, code.co_name, None, cells), kwargs

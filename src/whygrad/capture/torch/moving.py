@@ -6,6 +6,7 @@ import math
 
 import torch
 
+from whygrad.capture.torch import methods
 from whygrad.capture.torch.parameters import Known
 from whygrad.capture.torch.statistics import flat
 from whygrad.capture.torch.transfer import Parcel
@@ -46,7 +47,7 @@ def _joined(rows: list[tuple[int, Tensor]]) -> Tensor:
 def ratios(places: list[tuple[list[int], int]], parcel: Parcel) -> dict[int, float]:
     out: dict[int, float] = {}
     for positions, place in places:
-        numbers = parcel.take(place).tolist()
+        numbers = methods.tolist(parcel.take(place))
         for index, position in enumerate(positions):
             length = numbers[len(positions) + index]
             out[position] = numbers[index] / length if length else math.nan
@@ -61,7 +62,7 @@ def _seen(tensor: Tensor) -> Tensor | None:
         return None
     if data.device.type not in ("cpu", "cuda") or not data.numel():
         return None
-    data = data.detach()
+    data = methods.detach(data)
     values = flat(data)
     if values.data_ptr() != data.data_ptr():
         return None  # Its values do not lie in a row; a copy would not see the step.

@@ -6,7 +6,8 @@ from typing import Any
 
 import torch
 
-from whygrad.capture.torch import measuring
+from whygrad.capture.search import is_a, real
+from whygrad.capture.torch import measuring, methods
 from whygrad.capture.torch.shadow import Node
 from whygrad.capture.torch.vocabulary import MODAL, RATIOS, SCALED
 
@@ -20,13 +21,13 @@ OFF = 1e-3
 def observe(node: Node, args: Any, kwargs: Any, out: torch.Tensor, *, attentive: bool) -> None:
     name = node.name
     if name.removeprefix("_foreach_") in SCALED:
-        numbers = [a for a in (*args, *kwargs.values()) if isinstance(a, (int, float)) and not isinstance(a, bool)]
-        node.scalar = float(numbers[0]) if numbers else None
+        numbers = [a for a in (*args, *kwargs.values()) if is_a(a, (int, float)) and type(a) is not bool]
+        node.scalar = real(numbers[0]) if numbers else None
     elif name in MODAL and kwargs.get("p", 1.0):
         node.training = bool(kwargs.get("training", False))
     if name in RATIOS and node.requires_grad and _may_be_ratio(node) and 0 < out.numel() <= LARGEST:
-        distance = (out.detach() - 1.0).abs()
-        node.spread, node.off = float(distance.max()), float((distance > OFF).float().mean())
+        distance = methods.absolute(methods.detach(out) - 1.0)
+        node.spread, node.off = methods.number(distance.max()), methods.number((distance > OFF).float().mean())
     measuring.measure(node, args, kwargs, out, attentive=attentive)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from whygrad.capture.torch.leaves import leaves
+from whygrad.capture.torch.unheard import opaque
 from whygrad.trace import Site
 
 
@@ -19,7 +20,7 @@ class Known:
     """One parameter. Only a weak reference: watching must not keep a model alive."""
 
     number: int
-    ref: weakref.ref[torch.Tensor]
+    ref: Callable[[], torch.Tensor | None]
     shape: tuple[int, ...]
     name: str = ""
     module: str = ""
@@ -98,6 +99,20 @@ class Parameters:
                 self._by_storage[address] = found
         return found
 
+    def let_go(self, tensors: list[torch.Tensor]) -> None:
+        """Refer to these no more, until they are taken up again."""
+        for tensor in tensors:
+            found = self.find(tensor)
+            if found is not None:
+                found.ref = _nothing
+
+    def take_up(self, tensors: list[torch.Tensor]) -> None:
+        for tensor in tensors:
+            found = self._by_id.get(id(tensor))
+            if found is not None and found.ref is _nothing:
+                found.ref = weakref.ref(tensor)
+                self._by_storage[storage(tensor)] = found
+
     def written(self, tensor: torch.Tensor) -> torch.Tensor | None:
         """The parameter whose memory an in-place operation writes, also through `.data` or a view."""
         if self.find(tensor) is not None:
@@ -158,6 +173,10 @@ class Parameters:
         return [(known, tensor) for known, tensor in pairs if tensor is not None]
 
 
+def _nothing() -> None:
+    """Stands for a tensor that was let go."""
+
+
 def shape(tensor: torch.Tensor) -> tuple[int, ...]:
     try:
         return tuple(tensor.shape)
@@ -167,6 +186,6 @@ def shape(tensor: torch.Tensor) -> tuple[int, ...]:
 
 def storage(tensor: Any) -> int:
     try:
-        return int(tensor.untyped_storage().data_ptr())
+        return 0 if opaque(tensor) else int(tensor.untyped_storage().data_ptr())
     except (RuntimeError, NotImplementedError, ValueError):
         return 0  # Meta, fake and wrapper tensors have no memory of their own.

@@ -15,7 +15,7 @@ from whygrad.capture import detours, frames, standins
 from whygrad.capture.clock import Clock, remember
 from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
-from whygrad.capture.torch.holding import LEAST_STRIDE, Held, Passing
+from whygrad.capture.torch.holding import LEAST_STRIDE, Held, Passing, groups
 from whygrad.capture.torch.parameters import Parameters
 from whygrad.trace import Backward, Copy, Site, Step
 
@@ -113,10 +113,10 @@ class Protocol:
 
     def refresh(self, held: Held, optimizer: Any) -> None:
         """Read the parameter groups again; they may have grown."""
-        count = sum(len(group["params"]) for group in optimizer.param_groups)
+        count = sum(len(group["params"]) for group in groups(optimizer))
         if held.known and len(held.known) == count:
             return
-        tensors = [p for group in optimizer.param_groups for p in group["params"] if isinstance(p, Tensor)]
+        tensors = [p for group in groups(optimizer) for p in group["params"] if isinstance(p, Tensor)]
         held.known = [self.parameters.register(p) for p in tensors]
         for known, tensor in zip(held.known, tensors, strict=True):
             if not known.consumed:
@@ -125,9 +125,9 @@ class Protocol:
         held.parameters = tuple(dict.fromkeys(numbers))
         twice = frozenset(n for n, times in Counter(numbers).items() if times > 1)
         held.twice = twice or held.twice
-        held.maximizes = any(group.get("maximize") for group in optimizer.param_groups)
-        held.adaptive = all("eps" in group or "betas" in group for group in optimizer.param_groups)
-        held.momentum = any("betas" in group or group.get("momentum") for group in optimizer.param_groups)
+        held.maximizes = any(group.get("maximize") for group in groups(optimizer))
+        held.adaptive = all("eps" in group or "betas" in group for group in groups(optimizer))
+        held.momentum = any("betas" in group or group.get("momentum") for group in groups(optimizer))
         held.stride = max(LEAST_STRIDE, len(tensors) // CHEAP_LOOK)
 
     def find(self, optimizer: Any) -> Held | None:
@@ -136,8 +136,7 @@ class Protocol:
     def _pre_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         frame = sys._getframe(2)
         closure = len(args) > 1 or kwargs.get("closure") is not None  # args[0] is the optimizer itself
-        with torch._C.DisableTorchFunction():
-            self.guard(lambda: self._step(optimizer, closure, frame), "step")
+        self.guard(lambda: self._step(optimizer, closure, frame), "step")
         self._await_end(self.sampling or self.attentive or self._evaluating is not None)
 
     def _step(self, optimizer: Any, closure: bool, frame: FrameType) -> None:
@@ -170,7 +169,7 @@ class Protocol:
             self._evaluating = held  # The gradients are yet to be made.
         else:
             self._look(held)
-        if not all(map(_ended, optimizer.param_groups)):
+        if not all(map(_ended, groups(optimizer))):
             held.stopped = None
         elif held.stopped is None:
             held.stopped = held.steps
@@ -196,11 +195,9 @@ class Protocol:
     def _post_step(self, optimizer: Any, *_: Any) -> None:
         held, self._evaluating = self._evaluating, None
         if held is not None:
-            with torch._C.DisableTorchFunction():
-                self.guard(lambda: self._look(held), "step")
+            self.guard(lambda: self._look(held), "step")
         if self.sampling:
-            with torch._C.DisableTorchFunction():
-                self.guard(lambda: self._sampled(optimizer), "telemetry")
+            self.guard(lambda: self._sampled(optimizer), "telemetry")
         if self.attentive:
             self.guard(self.after_step, "step")
 

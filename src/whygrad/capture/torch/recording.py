@@ -12,6 +12,7 @@ import torch
 from whygrad.capture import frames
 from whygrad.capture.blame import our_own
 from whygrad.capture.guard import Guard
+from whygrad.capture.search import is_a, real
 from whygrad.capture.torch import crossings, measuring
 from whygrad.capture.torch.elsewhere import listened
 from whygrad.capture.torch.extraction import Departures
@@ -138,8 +139,8 @@ class Recorder:
                 node = self.node_of(value)
                 selects = out_floating and not node.floating and name not in CASTS and name not in ARITHMETIC
                 found.append((node, value.requires_grad, selects))
-            elif isinstance(value, float):
-                origin = self.shadow.origin(float(value))
+            elif is_a(value, float):
+                origin = self.shadow.origin(real(value))
                 if origin is not None:
                     found.append((origin, False, False))
                 else:

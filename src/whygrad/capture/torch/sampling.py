@@ -11,14 +11,16 @@ import torch
 
 from whygrad.capture import frames
 from whygrad.capture.budget import EVERY, Budget, Turn
+from whygrad.capture.torch import methods
 from whygrad.capture.torch.draft import Draft, written
 from whygrad.capture.torch.elsewhere import unfit
-from whygrad.capture.torch.holding import Held
+from whygrad.capture.torch.holding import Held, groups
 from whygrad.capture.torch.measurement import Marks, Measurement
 from whygrad.capture.torch.moving import Moving
 from whygrad.capture.torch.scaling import Scaling
 from whygrad.capture.torch.signals import signals
 from whygrad.capture.torch.transfer import Parcel
+from whygrad.capture.torch.unheard import NoHistory
 from whygrad.source import expressions
 from whygrad.telemetry.record import Record
 
@@ -89,7 +91,7 @@ class Sampling:
         state = self._states.get(held.number)
         if state is None:
             state = self._states[held.number] = State(held)
-        with self.budget.spending(state.turn), torch.no_grad():
+        with self.budget.spending(state.turn), NoHistory():
             self._collect(state)
             state.stepping = None  # A step that raised never came to its end.
             sampled = state.open and self._consume(state, optimizer, closure, frame)
@@ -164,7 +166,7 @@ class Sampling:
         if state is None or state.stepping is None:
             return
         draft, state.stepping = state.stepping, None
-        with self.budget.spending(state.turn), torch.no_grad():
+        with self.budget.spending(state.turn), NoHistory():
             if state.open and state.draft is not None:  # A closure: raw gradients only.
                 inner = state.draft
                 draft.parcel, draft.raw, draft.scale, draft.losses = inner.parcel, inner.raw, inner.scale, inner.losses
@@ -180,7 +182,7 @@ class Sampling:
         """A backward has ended while at least one optimizer is being watched."""
         if unfit():
             return
-        with torch.no_grad():
+        with NoHistory():
             for state in list(self._open):
                 if self._foreign(state):
                     continue
@@ -224,7 +226,7 @@ class Sampling:
         if place not in self._names:
             site = frames.user_site(frame)
             self._names[place] = (expressions.receiver(site) if site is not None else "") or "loss"
-        draft.losses[self._names[place]] = loss.detach().double().reshape(1)
+        draft.losses[self._names[place]] = methods.double(methods.detach(loss)).reshape(1)
 
     # -- what comes back
 
@@ -258,6 +260,11 @@ class Sampling:
     def _title(self, held: Held) -> str:
         return self.capture.naming.optimizers.get(id(held.ref()), "") or held.kind
 
+    def give_up(self) -> None:
+        """What is being sampled is of no use any more."""
+        for state in list(self._open):
+            self._shut(state)
+
     def _shut(self, state: State) -> None:
         state.open, state.marks, state.draft = False, None, None
         self._open = [other for other in self._open if other is not state]
@@ -267,7 +274,7 @@ class Sampling:
 def _rates(optimizer: Any) -> list[float | None]:
     """By position. One that lives on a device is left out: reading it would wait."""
     out: list[float | None] = []
-    for group in optimizer.param_groups:
+    for group in groups(optimizer):
         rate = group.get("lr")
         readable = isinstance(rate, (int, float)) or (isinstance(rate, Tensor) and rate.device.type == "cpu")
         out += [float(rate) if readable else None] * len(group["params"])

@@ -13,6 +13,8 @@ import torch
 from whygrad.capture import detours, frames, standins
 from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
+from whygrad.capture.search import attribute
+from whygrad.capture.torch import methods
 from whygrad.trace import Scaler, Site
 
 Tensor = torch.Tensor
@@ -98,7 +100,7 @@ class Scaling:
             scaler = met.ref()
             factor = getattr(scaler, "_scale", None) if scaler is not None else met.factor
             if isinstance(factor, Tensor):
-                out.append(Scaler(met.site, met.start, float(factor), met.backoff, met.calls))
+                out.append(Scaler(met.site, met.start, methods.number(factor), met.backoff, met.calls))
         return out
 
     def standing(self, optimizer: Any) -> Tensor | str | None:
@@ -113,10 +115,10 @@ class Scaling:
         factor = getattr(scaler, "_scale", None)
         if not isinstance(factor, Tensor):
             return "raw gradients carry a gradient scaler's factor, which is not known"
-        return factor.detach().double().reshape(1)
+        return methods.double(methods.detach(factor)).reshape(1)
 
     @staticmethod
     def inside(optimizer: Any) -> Tensor | None:
         """The factor that a fused optimizer will divide by itself."""
-        factor = getattr(optimizer, "grad_scale", None)
-        return factor.detach().double().reshape(1) if isinstance(factor, Tensor) else None
+        factor = attribute(optimizer, "grad_scale")
+        return methods.double(methods.detach(factor)).reshape(1) if isinstance(factor, Tensor) else None

@@ -94,6 +94,11 @@ class Shadow:
         node.ref = entry[1] if entry is not None else weakref.ref(tensor, partial(self._table.pop, key))
         self._table[key] = (node, node.ref)
 
+    def forget(self, tensor: torch.Tensor) -> None:
+        entry = self._table.pop(id(tensor), None)
+        if entry is not None:
+            entry[0].ref = None
+
     def living(self) -> Iterator[tuple[Node, torch.Tensor]]:
         for node, ref in list(self._table.values()):
             tensor = ref()

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch.autograd.graph import GradientEdge
 
+from whygrad.capture.torch import methods
 from whygrad.capture.torch.parameters import Parameters
 from whygrad.trace import Backward, Graph, Kind, Op
 from whygrad.trace.terms import JOINS, PASSING, SCALINGS, SUMS, Term, terms
@@ -102,8 +103,13 @@ def _gradient(
 def _compare(backward: Backward, gradients: dict[int, dict[int, Tensor]]) -> None:
     for term, by_parameter in gradients.items():
         for number, grad in by_parameter.items():
-            backward.squares[term, number] = float(grad.double().pow(2).sum())
+            backward.squares[term, number] = methods.number(_wide(grad).pow(2).sum())
     for one, two in combinations(gradients, 2):
         for number in gradients[one].keys() & gradients[two].keys():
-            product = (gradients[one][number].double() * gradients[two][number].double()).sum()
-            backward.products[one, two, number] = float(product)
+            product = (_wide(gradients[one][number]) * _wide(gradients[two][number])).sum()
+            backward.products[one, two, number] = methods.number(product)
+
+
+def _wide(grad: Tensor) -> Tensor:
+    """Complex gradients as pairs of real ones."""
+    return methods.double(torch.view_as_real(grad) if grad.is_complex() else grad)

@@ -9,6 +9,8 @@ from typing import Any
 import torch
 
 from whygrad.capture import frames
+from whygrad.capture.search import is_a, real
+from whygrad.capture.torch import methods
 
 Tensor = torch.Tensor
 NAMES = {
@@ -51,11 +53,12 @@ def signals(frame: FrameType | None, learned: Learned) -> dict[str, Tensor]:
 
 
 def _mean(value: Any, size: bool) -> Tensor | None:
-    if isinstance(value, float):
-        return torch.tensor([abs(value) if size else value], dtype=torch.float64, device="cpu")
+    if is_a(value, float):
+        number = real(value)
+        return torch.tensor([abs(number) if size else number], dtype=torch.float64, device="cpu")
     if not _plain(value):
         return None
-    whole: Tensor = value.detach().abs() if size else value.detach()
+    whole: Tensor = methods.absolute(methods.detach(value)) if size else methods.detach(value)
     return whole.mean(dtype=torch.float64).reshape(1)
 
 
@@ -67,6 +70,6 @@ def _plain(value: Any) -> bool:
 
 def _divergence(ratio: Any) -> Tensor:
     """The mean of ratio - 1 - log ratio: never negative, and exact in the mean for the divergence of new from old."""
-    values = ratio.detach().double()
+    values = methods.double(methods.detach(ratio))
     out: Tensor = (values - 1 - values.log()).mean().reshape(1)
     return out

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
+from whygrad.capture.torch import methods
 from whygrad.telemetry.histogram import BINS, LOWEST, Histogram
 from whygrad.telemetry.record import Gradient
 
@@ -58,7 +59,7 @@ def values(grad: Tensor) -> Tensor | str:
         return "gradients that are meta, inference or complex tensors are not measured"
     if grad.device.type not in ("cpu", "cuda"):
         return f"gradients on {grad.device.type} are not measured"
-    return flat(grad.detach())
+    return flat(methods.detach(grad))
 
 
 def flat(tensor: Tensor) -> Tensor:
@@ -73,16 +74,16 @@ def measure_here(tensors: list[Tensor]) -> list[Numbers]:
     codes = _used(_coded(tensors), len(tensors))
     norms, out = norms_here(tensors), []
     for tensor, norm, row in zip(tensors, norms, codes, strict=True):
-        low, high = (float(x) for x in torch.aminmax(tensor)) if tensor.numel() else (0.0, 0.0)
+        low, high = (methods.number(x) for x in torch.aminmax(tensor)) if tensor.numel() else (0.0, 0.0)
         largest = max(abs(low), abs(high))
         if math.isfinite(largest) and (norm == math.inf or 0 < largest < EXTREME):
-            norm = float(torch.linalg.vector_norm(tensor, dtype=torch.float64))
+            norm = methods.number(torch.linalg.vector_norm(tensor, dtype=torch.float64))
         if _whole(tensor):
             zeros = row.get(ZERO, 0)
             nonfinite = 0 if math.isfinite(largest) else sum(row.get(c, 0) for c in _NONFINITE)
         else:
-            zeros = tensor.numel() - int(torch.count_nonzero(tensor))
-            nonfinite = 0 if math.isfinite(largest) else int(torch.count_nonzero(tensor * 0))
+            zeros = tensor.numel() - methods.whole(torch.count_nonzero(tensor))
+            nonfinite = 0 if math.isfinite(largest) else methods.whole(torch.count_nonzero(tensor * 0))
         out.append(Numbers(norm, largest, zeros, nonfinite, row))
     return out
 
@@ -105,7 +106,7 @@ def decode(read: Tensor, sizes: list[int]) -> list[Numbers]:
     """What `measure_there` packed. How many values are not finite is known of the binned ones only; counting them
     all would take four more launches per tensor."""
     count = len(sizes)
-    numbers = read[: 6 * count].view(torch.float64).view(3, count).tolist()
+    numbers = methods.tolist(read[: 6 * count].view(torch.float64).view(3, count))
     codes = _used(read[6 * count :], count)
     out = []
     for norm, largest, nonzero, size, row in zip(*numbers, sizes, codes, strict=True):
@@ -118,7 +119,7 @@ def decode(read: Tensor, sizes: list[int]) -> list[Numbers]:
 
 
 def decode_norms(read: Tensor) -> list[float]:
-    return list(read.view(torch.float64).tolist())
+    return list(methods.tolist(read.view(torch.float64)))
 
 
 def decoded(codes: dict[int, int], nonfinite: bool) -> Histogram:
@@ -145,7 +146,7 @@ def _used(counts: Tensor, tensors: int) -> list[dict[int, int]]:
     """Codes that occur, by tensor: a few dozen of a thousand."""
     places = counts.nonzero().flatten()
     out: list[dict[int, int]] = [{} for _ in range(tensors)]
-    for place, count in zip(places.tolist(), counts[places].tolist(), strict=True):
+    for place, count in zip(methods.tolist(places), methods.tolist(counts[places]), strict=True):
         out[place // WIDTH][place % WIDTH] = count
     return out
 
@@ -179,7 +180,7 @@ def norms_here(tensors: list[Tensor], order: int = 2) -> list[float]:
 
 
 def _read(scalars: list[Tensor] | tuple[Tensor, ...]) -> Iterator[float]:
-    yield from torch.stack(list(scalars)).tolist()
+    yield from methods.tolist(torch.stack(list(scalars)))
 
 
 def _wide(tensors: list[Tensor]) -> torch.dtype:

@@ -68,11 +68,10 @@ class Stepping:
             return
         if self._step is not None:
             (step, before), self._step = self._step, None
-            with torch._C.DisableTorchFunction():
-                if before is not None:
-                    capture.guard(lambda: self._compare(step, before), "weights")
-                if step.closure:
-                    capture.protocol.evaluated(step)
+            if before is not None:
+                capture.guard(lambda: self._compare(step, before), "weights")
+            if step.closure:
+                capture.protocol.evaluated(step)
         if capture.differentiating.inside:  # An optimizer in a hook of backward: torch is not done yet.
             self.inside = True
             capture.mode.pause.depth = max(1, capture.mode.pause.depth - 1)  # The backward's own stays.

@@ -67,12 +67,13 @@ def insert(mode: TorchFunctionMode) -> None:
         torch.overrides._push_mode(other)
 
 
-def remove(mode: TorchFunctionMode) -> None:
-    """Take the mode off this thread's stack, wherever it is on it."""
+def remove(mode: TorchFunctionMode) -> bool:
+    """Take the mode off this thread's stack, wherever it is on it; false where it is not."""
     if not any(found is mode for found in torch.overrides._get_current_function_mode_stack()):
-        return
+        return False
     above: list[Any] = []
     while (top := torch.overrides._pop_mode()) is not mode:
         above.append(top)
     for other in reversed(above):
         torch.overrides._push_mode(other)
+    return True

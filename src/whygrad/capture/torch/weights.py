@@ -6,8 +6,10 @@ import math
 
 import torch
 
+from whygrad.capture.torch import methods
 from whygrad.capture.torch.parameters import Known, Parameters
 from whygrad.capture.torch.transfer import Parcel
+from whygrad.capture.torch.unheard import NoHistory
 
 Tensor = torch.Tensor
 SAMPLED = 256
@@ -84,7 +86,7 @@ class Weights:
         while self._late and (wait or self._late[0][0].arrived()):
             parcel, knowns, updates = self._late.pop(0)
             parcel.wait()
-            distances, sizes = parcel.take(0).tolist()
+            distances, sizes = methods.tolist(parcel.take(0))
             for (known, written), distance, size in zip(knowns, distances, sizes, strict=True):
                 self._conclude(known, distance / max(size, 1e-12), updates, written)
 
@@ -111,12 +113,12 @@ class Weights:
         out = []
         for _, tensor in tensors:
             grad = tensor.grad
-            if grad is None or grad.is_sparse or not _plain(tensor) or not bool(grad.any()):
+            if grad is None or grad.is_sparse or not _plain(tensor) or not methods.true(methods.any_of(grad)):
                 continue
             where = None
             if tensor.numel() > WHOLE:
-                where = grad.reshape(-1).abs().topk(16).indices
-            out.append((tensor, _at(tensor, where).clone(), where))
+                where = methods.absolute(grad.reshape(-1)).topk(16).indices
+            out.append((tensor, methods.clone(_at(tensor, where)), where))
         return out
 
     def after_step(self, before: list[tuple[Tensor, Tensor, Tensor | None]]) -> bool | None:
@@ -132,12 +134,12 @@ class Weights:
             if tensor.dtype in HALF and tensor.grad is not None:
                 wanted = _at(tensor.grad, where) != 0
                 still = (_at(tensor, where) == values) & wanted
-                kept, moved = kept + int(still.sum()), moved + int(wanted.sum())
+                kept, moved = kept + methods.whole(still.sum()), moved + methods.whole(wanted.sum())
         return kept / moved if moved else None
 
 
 def _at(tensor: Tensor, where: Tensor | None) -> Tensor:
-    flat = tensor.detach().reshape(-1)
+    flat = methods.detach(tensor).reshape(-1)
     return flat if where is None else flat[where]
 
 
@@ -148,9 +150,9 @@ def _plain(tensor: Tensor) -> bool:
 def _sample(tensor: Tensor) -> Tensor | None:
     if not _plain(tensor) or tensor.layout != torch.strided or not tensor.numel():
         return None
-    with torch.no_grad():
-        flat = tensor.detach().reshape(-1)
+    with NoHistory():
+        flat = methods.detach(torch.view_as_real(tensor) if tensor.is_complex() else tensor).reshape(-1)
         if tensor.device.type not in ("cpu", "cuda"):
-            flat = flat.cpu()  # Not every device knows doubles.
+            flat = methods.cpu(flat)  # Not every device knows doubles.
         # A copy in any case: a slice of weights that are doubles already would go along with them.
         return flat[:: max(1, flat.numel() // SAMPLED)][:SAMPLED].to(torch.float64, copy=True)

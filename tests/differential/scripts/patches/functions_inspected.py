@@ -14,7 +14,7 @@ PLACES += [(torch.nn.Parameter, name) for name in ("__new__", "__deepcopy__")]
 PLACES += [(cls, name) for cls in (modes.no_grad, modes.enable_grad, modes.inference_mode, modes.set_grad_enabled)
            for name in ("__init__", "__enter__", "__exit__") if name in vars(cls)]
 PLACES += [(torch.autograd.Function, "apply"), (torch.amp.GradScaler, "scale"), (torch.amp.GradScaler, "step")]
-PLACES += [(threading.Thread, "_bootstrap_inner"), (torch, "from_numpy")]
+PLACES += [(threading.Thread, "_bootstrap_inner")]  # Not `torch.from_numpy`: see "What cannot be compared".
 
 
 def told(work):
