@@ -82,6 +82,7 @@ class Building:
             trace.steps.append(Step(number, site(line + 1), consumed, self._tick()))
             held.steps += 1
             trace.updates += 1
+            trace.steps[-1].update = trace.updates
             for parameter in held.parameters:
                 row = trace.parameters[parameter]
                 row.held_steps += 1

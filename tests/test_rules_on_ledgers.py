@@ -57,6 +57,7 @@ class Ledger:
         )
         held.steps += 1
         self.trace.updates += 1
+        self.trace.steps[-1].update = self.trace.updates
         for number in consumed:
             row = self.trace.parameters[number]
             row.consumed, row.absent, row.grad, row.changed = row.consumed + 1, False, "nonzero", True

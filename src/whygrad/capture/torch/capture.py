@@ -100,6 +100,8 @@ class Capture:
         self.traced_updates = 0
         self.windows = 0
         """How often tracing has begun."""
+        self.openings: list[int] = []
+        """Orders of the latest events when it began again."""
 
     @property
     def recording(self) -> bool:
@@ -161,11 +163,14 @@ class Capture:
             return
         self.tracing = self.window.open = True
         self.windows += 1
+        if self.windows > 1:
+            self.openings.append(self.clock.now)
         self.regions.follow(self._during)
         self.entrances.follow(self._during)
         transforms.follow(self._during, self.recorder, self.guard, lambda: self.recording)
         threads.follow(self._during, self.mode, self.guard)
         self.gradients.forget()
+        self.protocol.resumed = None
         self.gradients.follow(self._during)
         self.sampling.scaling.follow(self._during)
         self.mode.live = True
