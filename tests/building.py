@@ -75,6 +75,7 @@ class Building:
         trace = self.trace
         found = trace.graph.reach(loss) if deposits is None else deposits
         backward = Backward(len(trace.backwards) + 1, site(line), loss, "loss", found, order=self._tick())
+        backward.update = trace.updates
         trace.backwards.append(backward)
         for number in optimizers:
             held = trace.optimizers[number]

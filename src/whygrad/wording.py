@@ -70,9 +70,9 @@ def _seen(which: str, update: int, other: int, how: str) -> str:
     return f"{which} seen at update {update} (at update {other} {how})"
 
 
-def also_dated(spell: Spell) -> str:
+def also_dated(spell: Spell | None) -> str:
     """The same behind another statement."""
-    said = dated(spell)
+    said = dated(spell) if spell is not None else ""
     return f"; {said}" if said else ""
 
 

@@ -27,12 +27,13 @@ class Spell:
         return {"first_update": self.first, "last_update": self.last}
 
 
-def spell(looks: Sequence[tuple[int, bool]], often: int) -> Spell | None:
-    """The longest part of a run in which at least half of the looks, and so many, showed something; None without one.
+def spell(looks: Sequence[tuple[int, bool]], often: int, against: int = 1) -> Spell | None:
+    """The longest part of a run in which enough of the looks, and so many, showed something; None without one.
 
-    What half of a short run shows is not forgotten because the run goes on without it, nor because it began later.
+    A look that did not show it outweighs so many that did: with 1, half of them must. What a short run shows is not
+    forgotten because the run goes on without it, nor because it began later.
     """
-    start, end = _longest(looks)
+    start, end = _longest(looks, against)
     shown = [index for index in range(start, end) if looks[index][1]]
     if len(shown) < often:
         return None
@@ -58,11 +59,11 @@ def between(looks: Sequence[tuple[int, bool]]) -> Spell | None:
     return Spell(looks[first][0], looks[last][0], before, after, len(shown), last - first + 1)
 
 
-def _longest(looks: Sequence[tuple[int, bool]]) -> tuple[int, int]:
-    """The longest stretch in which at least half of the looks showed it: its start and its end."""
+def _longest(looks: Sequence[tuple[int, bool]], against: int) -> tuple[int, int]:
+    """The longest stretch in which enough of the looks showed it: its start and its end."""
     sums = [0]
     for _, so in looks:
-        sums.append(sums[-1] + (1 if so else -1))
+        sums.append(sums[-1] + (1 if so else -against))
     starts: list[int] = []
     for index, value in enumerate(sums):
         if not starts or value < sums[starts[-1]]:
