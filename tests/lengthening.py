@@ -60,10 +60,11 @@ class Program:
         return any(_updates(inner) or _name(inner) in self.training for inner in ast.walk(node))
 
 
-def read(folder: Path, script: str) -> Program:
+def read(folder: Path, script: str) -> dict[str, str]:
+    """A script of a folder with the files beside it, by name."""
     others = {"bad.py", "good.py"} - {script}
     files = [file for file in folder.glob("*.py") if file.name not in others]
-    return Program(script, {file.name: file.read_text(encoding="utf-8") for file in files})
+    return {file.name: file.read_text(encoding="utf-8") for file in files}
 
 
 def lengthened(program: Program, times: int) -> Iterator[dict[str, str]]:

@@ -81,7 +81,7 @@ def cases(only: str = "") -> Iterator[Case]:
     for folder in folders:
         for script in ("bad.py", "good.py"):
             if (folder / script).exists():
-                yield Case(folder.name, script, lengthening.read(folder, script).sources)
+                yield Case(folder.name, script, lengthening.read(folder, script))
     for rule in rules().values():
         for kind, code in blocks(rule).items() if rule.code not in UNTESTABLE_HERE else ():
             yield Case(rule.code, f"{kind}.py", {f"{kind}.py": _seeded(code)})
@@ -97,16 +97,16 @@ def outcome(case: Case, times: int, nursery: Nursery) -> Outcome:
     variants = list(lengthening.lengthened(program, times))
     if not variants:
         return Outcome(case, unchanged=True)
-    short = _found(case, case.files, nursery)
+    short = ended(case, case.files, nursery)
     long = None
     for variant in variants:  # A loop that cannot be longer makes the script fail: then the one inside it.
-        long = _found(case, variant, nursery)
+        long = ended(case, variant, nursery)
         if short is None or (long is not None and long.failed == short.failed):
             break
     return Outcome(case, short, long, False, time.perf_counter() - began)
 
 
-def _found(case: Case, files: dict[str, str], nursery: Nursery) -> Ended | None:
+def ended(case: Case, files: dict[str, str], nursery: Nursery) -> Ended | None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         origin = SCRIPTS / case.name

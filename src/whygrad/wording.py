@@ -57,11 +57,12 @@ def plural(count: int, noun: str) -> str:
 def dated(spell: Spell) -> str:
     """When it began and ended, where it was not there all the time; looks are named that did not show it."""
     said: list[str] = []
+    always = spell.times == spell.looks
     if spell.before is not None:
-        exact = spell.before == spell.first - 1
+        exact = always and spell.before == spell.first - 1
         said.append(f"from update {spell.first} on" if exact else _seen("first", spell.first, spell.before, "not yet"))
     if spell.after is not None:
-        exact = spell.after == spell.last + 1
+        exact = always and spell.after == spell.last + 1
         said.append(f"until update {spell.last}" if exact else _seen("last", spell.last, spell.after, "no more"))
     return ", ".join(said)
 
