@@ -75,6 +75,7 @@ class Building:
         trace = self.trace
         found = trace.graph.reach(loss) if deposits is None else deposits
         backward = Backward(len(trace.backwards) + 1, site(line), loss, "loss", found, order=self._tick())
+        backward.update = trace.updates
         trace.backwards.append(backward)
         for number in optimizers:
             held = trace.optimizers[number]
@@ -82,6 +83,7 @@ class Building:
             trace.steps.append(Step(number, site(line + 1), consumed, self._tick()))
             held.steps += 1
             trace.updates += 1
+            trace.steps[-1].update = trace.updates
             for parameter in held.parameters:
                 row = trace.parameters[parameter]
                 row.held_steps += 1

@@ -51,12 +51,15 @@ class Nursery:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
 
-    def run(self, folder: Path, script: str) -> None:
+    def run(self, folder: Path, script: str, **more: int) -> int:
+        """The exit status; negative if the script ran past its limit."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps({"folder": str(folder), "script": script}) + "\n")
+        self.process.stdin.write(json.dumps({"folder": str(folder), "script": script, **more}) + "\n")
         self.process.stdin.flush()
-        assert self.process.stdout.readline(), "the process that starts the scripts is gone"
+        answer = self.process.stdout.readline()
+        assert answer, "the process that starts the scripts is gone"
+        return int(answer)
 
     def close(self) -> None:
         self.process.communicate()

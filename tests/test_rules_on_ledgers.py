@@ -31,7 +31,7 @@ class Ledger:
 
     def backward(self, line: int = 20, on: frozenset[int] = NET) -> Ledger:
         found = Backward(len(self.trace.backwards) + 1, site(line), None, "loss", on, made=site(line - 5))
-        found.order = self._tick()
+        found.order, found.update = self._tick(), self.trace.updates
         self.trace.backwards.append(found)
         for number in on:
             self.deposits[number].append(found.id)
@@ -57,6 +57,7 @@ class Ledger:
         )
         held.steps += 1
         self.trace.updates += 1
+        self.trace.steps[-1].update = self.trace.updates
         for number in consumed:
             row = self.trace.parameters[number]
             row.consumed, row.absent, row.grad, row.changed = row.consumed + 1, False, "nonzero", True
@@ -112,7 +113,7 @@ def test_only_the_last_micro_batch_survives() -> None:
             ledger.zero().backward()
         ledger.step()
     assert ledger.codes() == [("WG303", 10)]
-    assert ledger.loud()[0].evidence == {"discarded": 9, "consumed": 3}
+    assert ledger.loud()[0].evidence == {"discarded": 9, "consumed": 3, "first_update": 1, "last_update": 3}
 
 
 def test_another_loss_discarded_by_the_owners_clearing_is_no_loss() -> None:

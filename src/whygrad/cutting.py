@@ -49,6 +49,8 @@ def _dead_term(trace: Trace, cut: Cut, who: str) -> str:
     assert cut.term is not None
     loss, term = cut.backward.name, wording.code(cut.term.site)
     reached = (cut.backward.deposits - cut.backward.zeros) & (cut.workers or cut.parameters)
+    if cut.when is not None:
+        return f"the term {term} of {loss} does not train {who}, {wording.dated(cut.when)}"
     if reached:
         return f"the term {term} of {loss} does not train {who}; only other terms do"
     if cut.backward.root is not None and len(terms(trace.graph, cut.backward.root)) > 1:
@@ -102,7 +104,7 @@ def seen(trace: Trace, cut: Cut) -> str:
     numbers = sorted(cut.parameters)
     facts: list[str] = []
     if cut.term is not None:
-        facts.append(f"gradient through this term reaches 0 of {len(numbers)} in the traced updates")
+        facts.append(f"gradient through this term reaches 0 of {len(numbers)} in {_traced(cut)}")
     elif trace.raised is not None and trace.raised.code == "WG601":
         facts.append(f"backward raised {trace.raised.type}: the loss has no graph at all")
     else:
@@ -117,6 +119,12 @@ def seen(trace: Trace, cut: Cut) -> str:
     return "; ".join(facts)
 
 
+def _traced(cut: Cut) -> str:
+    if cut.when is None:
+        return "the traced updates"
+    return f"{wording.plural(cut.when.times, 'traced update')}, {wording.dated(cut.when)}"
+
+
 def evidence(trace: Trace, cut: Cut) -> dict[str, object]:
     out: dict[str, object] = {
         "cause": cut.kind,
@@ -129,6 +137,8 @@ def evidence(trace: Trace, cut: Cut) -> dict[str, object]:
         out["region"] = cut.op.region.how
     if cut.term is not None:
         out["term"] = expressions.text(cut.term.site)
+    if cut.when is not None:
+        out |= cut.when.evidence
     if trace.raised is not None and trace.raised.code == "WG601":
         out["raised"] = trace.raised.message
     return out

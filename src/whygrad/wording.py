@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 
 from whygrad.source import expressions
 from whygrad.trace import Site, Trace
+from whygrad.trace.spells import Spell
 from whygrad.trace.terms import Term
 
 MOST_NAMES = 3
@@ -51,6 +52,29 @@ def whom(trace: Trace, numbers: Iterable[int]) -> str:
 
 def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def dated(spell: Spell) -> str:
+    """When it began and ended, where it was not there all the time; looks are named that did not show it."""
+    said: list[str] = []
+    always = spell.times == spell.looks
+    if spell.before is not None:
+        exact = always and spell.before == spell.first - 1
+        said.append(f"from update {spell.first} on" if exact else _seen("first", spell.first, spell.before, "not yet"))
+    if spell.after is not None:
+        exact = always and spell.after == spell.last + 1
+        said.append(f"until update {spell.last}" if exact else _seen("last", spell.last, spell.after, "no more"))
+    return ", ".join(said)
+
+
+def _seen(which: str, update: int, other: int, how: str) -> str:
+    return f"{which} seen at update {update} (at update {other} {how})"
+
+
+def also_dated(spell: Spell | None) -> str:
+    """The same behind another statement."""
+    said = dated(spell) if spell is not None else ""
+    return f"; {said}" if said else ""
 
 
 def looks(trace: Trace, numbers: Iterable[int]) -> str:

@@ -38,6 +38,7 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Optimizer, Step, Trace
+from whygrad.trace.spells import Spell, spell
 
 CODE = "WG301"
 NAME = "gradient-not-zeroed"
@@ -48,41 +49,43 @@ OFTEN = 2
 def check(trace: Trace) -> Iterator[Finding]:
     for optimizer in trace.optimizers:
         steps = [s for s in trace.steps if s.optimizer == optimizer.id and not s.closure]
-        stale, parameters = _stale(steps)
-        if len(stale) >= OFTEN and len(stale) * 2 >= len(steps) - 1:
-            yield _finding(trace, optimizer, steps, stale, parameters)
+        found = _stale(trace, steps)
+        when = spell([(step.update, bool(again)) for step, again in found], OFTEN)
+        if when is not None:
+            stale = [(step, again) for step, again in found if again and when.first <= step.update <= when.last]
+            yield _finding(trace, optimizer, steps, stale, when)
 
 
-def _stale(steps: list[Step]) -> tuple[list[Step], set[int]]:
-    """Steps that found deposits an earlier step had used, and on which parameters."""
+def _stale(trace: Trace, steps: list[Step]) -> list[tuple[Step, set[int]]]:
+    """Steps that could show it, with the parameters on which they found what an earlier step had used.
+
+    The first step after tracing was taken up can do so only where what the step before it left is known.
+    """
     used: dict[int, set[int]] = {}
-    stale: list[Step] = []
-    parameters: set[int] = set()
+    found: list[tuple[Step, set[int]]] = []
+    window = -1
     for step in steps:
         again = {n for n, ids in step.consumed.items() if used.get(n, set()).intersection(ids)}
-        if again:
-            stale.append(step)
-            parameters |= again
+        if trace.window(step.order) == window or step.leftover is not None:
+            found.append((step, again | (step.leftover or frozenset()) & step.consumed.keys()))
+        window = trace.window(step.order)
         for number, ids in step.consumed.items():
             used.setdefault(number, set()).update(ids)
-    return stale, parameters
+    return found
 
 
-def _finding(trace: Trace, optimizer: Optimizer, steps: list[Step], stale: list[Step], parameters: set[int]) -> Finding:
+def _finding(
+    trace: Trace, optimizer: Optimizer, steps: list[Step], stale: list[tuple[Step, set[int]]], when: Spell
+) -> Finding:
+    parameters = {n for _, again in stale for n in again}
     who = wording.whom(trace, parameters)
-    last = stale[-1]
-    most = max(len(set(ids)) for ids in last.consumed.values())
+    last = max((step for step, _ in stale), key=_summed)
+    most = _summed(last)
     carried = last.assigned & parameters
-    fresh = {b.id for b in trace.backwards if b.order > steps[steps.index(last) - 1].order}
-    new = any(fresh.intersection(ids) for ids in last.consumed.values())
-    how = (
-        f"it sums {most} backwards, all but the last of them already applied" if new else "no backward came in between"
-    )
-    labels = [
-        Label(b.site, "adds to what is still there")
-        for b in trace.backwards[-1:]
-        if b.site is not None and any(b.id in ids for ids in last.consumed.values())
-    ]
+    earlier = max((s.order for s in steps if s.order < last.order), default=0)
+    fresh = [b for b in trace.backwards if earlier < b.order < last.order]
+    fresh = [b for b in fresh if any(b.id in ids for ids in last.consumed.values())]
+    labels = [Label(b.site, "adds to what is still there") for b in fresh[-1:] if b.site is not None]
     if carried:
         cleaned = next((c for c in reversed(trace.clears) if c.site is not None), None)
         if cleaned is not None and cleaned.site is not None:
@@ -92,16 +95,35 @@ def _finding(trace: Trace, optimizer: Optimizer, steps: list[Step], stale: list[
         NAME,
         "error",
         f"{who} {wording.verb(trace, parameters, 'follows', 'follow')} old gradients: "
-        f"{optimizer.name}.step() applies them again at every update",
+        f"{optimizer.name}.step() applies them again{_when(when)}",
         last.site,
-        f"at the last traced update {how}",
+        f"at update {last.update} {_found_there(most, bool(fresh))}",
         labels,
         "gradients add up until they are cleared; nothing cleared these between two steps."
         + (" They were put there by hand, from tensors that still held the old ones." if carried else ""),
-        f"{len(stale)} of {len(steps)} traced steps consumed deposits of an earlier update",
+        f"{when.times} of {when.looks} traced steps that follow a known one consumed deposits of an earlier update"
+        + wording.also_dated(when),
         "clear the network whose backward collects the gradient before each backward"
         if carried
         else f"call {optimizer.name}.zero_grad() once per update, before backward",
         parameters=trace.names(parameters),
-        evidence={"stale_steps": len(stale), "steps": len(steps), "summed_backwards": most},
+        evidence={"stale_steps": when.times, "steps": when.looks, "summed_backwards": most} | when.evidence,
     )
+
+
+def _when(when: Spell) -> str:
+    dated = wording.dated(when)
+    return f", {dated}" if dated else " at every update"
+
+
+def _summed(step: Step) -> int:
+    """How many backwards it is known to have applied at once."""
+    return max((len(set(ids)) for ids in step.consumed.values()), default=0)
+
+
+def _found_there(backwards: int, fresh: bool) -> str:
+    if not fresh:
+        return "no backward came in between"
+    if backwards < 2:
+        return "it adds a backward to what the step before it has already applied"
+    return f"it sums {backwards} backwards, all but the last of them already applied"

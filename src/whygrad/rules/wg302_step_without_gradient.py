@@ -59,17 +59,22 @@ def _finding(trace: Trace, case: Starved) -> Finding:
         NAME,
         "error",
         f"{who} {wording.verb(trace, optimizer.parameters, 'is', 'are')} not learning; "
-        f"{optimizer.name}.step() never finds a gradient",
+        f"{optimizer.name}.step() {_when(case)}",
         case.step.site,
         "none of its parameters has a gradient here",
         labels,
         why,
         f"{case.steps} of {wording.plural(case.steps, 'traced step')} found no gradient on "
-        f"{wording.plural(len(optimizer.parameters), 'parameter')}",
+        f"{wording.plural(len(optimizer.parameters), 'parameter')}" + wording.also_dated(case.when),
         fix.format(name=optimizer.name),
         parameters=trace.names(optimizer.parameters),
-        evidence={"steps": case.steps},
+        evidence={"steps": case.steps} | (case.when.evidence if case.when is not None else {}),
     )
+
+
+def _when(case: Starved) -> str:
+    dated = wording.dated(case.when) if case.when is not None else ""
+    return f"finds no gradient, {dated}" if dated else "never finds a gradient"
 
 
 def _cause(case: Starved) -> tuple[str, str, str]:

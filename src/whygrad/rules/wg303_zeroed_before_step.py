@@ -82,19 +82,20 @@ def _thrown_away(trace: Trace, loss: Discarded) -> Finding:
         labels.append(Label(loss.backward.site, "deposited here; only the last one before the step survives"))
     if loss.step.site is not None:
         labels.append(Label(loss.step.site, "consumes what is left"))
-    total = loss.lost + loss.used
+    total, dated = loss.lost + loss.used, wording.dated(loss.when)
     return Finding(
         CODE,
         NAME,
         "error",
         f"{loss.lost} of {total} gradients of {loss.backward.name} for {who} are thrown away before "
-        f"{loss.optimizer.name}.step()",
+        f"{loss.optimizer.name}.step()" + (f", {dated}" if dated else ""),
         loss.clear.site,
         "clears what the backwards before it deposited",
         labels,
         "the gradients are cleared between two backwards of one update, so that the step follows the last one alone.",
-        f"of {total} traced backwards {loss.lost} were cleared without any step using them",
+        f"of {total} traced backwards {loss.lost} were cleared without any step using them"
+        + wording.also_dated(loss.when),
         "clear once per update, before its first backward",
         parameters=trace.names(loss.parameters),
-        evidence={"discarded": loss.lost, "consumed": loss.used},
+        evidence={"discarded": loss.lost, "consumed": loss.used} | loss.when.evidence,
     )

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 
 from whygrad.trace.consumption import by_hand, consumers, frozen, missing, trained
 from whygrad.trace.errors import predicted_by
+from whygrad.trace.fading import faded, telling
 from whygrad.trace.graph import Graph, Kind, Op
 from whygrad.trace.ledger import Backward
 from whygrad.trace.losses import latest
 from whygrad.trace.paths import Path, paths
 from whygrad.trace.site import Site
+from whygrad.trace.spells import Spell
 from whygrad.trace.terms import PASSING, SCALINGS, Term, terms
 from whygrad.trace.trace import Trace
 from whygrad.trace.workers import originals, with_workers
@@ -35,6 +37,8 @@ class Cut:
     inferred: bool = False
     origin: Op | None = None
     """The cut underneath a flag or a second blocker, where there is one."""
+    when: Spell | None = None
+    """The part of the run in which the summand was dead, where it was not so all the time."""
 
 
 def cuts(trace: Trace) -> list[Cut]:
@@ -54,7 +58,7 @@ def _find(trace: Trace) -> list[Cut]:
         for cut in _missing_cuts(trace, backward, lost):
             _merge(out, cut)
     explained = set().union(*(c.parameters for c in out.values())) if out else set()
-    for backward in latest(trace):
+    for backward in {b.id: b for b in (*latest(trace), *telling(trace))}.values():
         for cut in _dead_terms(trace, backward, lost, explained):
             _merge(out, cut)
     for cut in out.values():
@@ -139,9 +143,14 @@ def _dead_terms(trace: Trace, backward: Backward, lost: frozenset[int], explaine
     for term in summands:
         if not held or term.reach(graph) & ((held - still) | by_hand(trace)) or _reference(graph, term, summands):
             continue
-        found = paths(graph, term.ops, held, _alive(trace, lost), _fresh(trace))
+        phase = faded(trace, backward, term)
+        trained_once = (
+            {n for n in phase.parameters if not trace.parameter(n).frozen_last} if phase is not None else set()
+        )
+        found = paths(graph, term.ops, held | trained_once, _alive(trace, lost), _fresh(trace))
         found = {n: p for n, p in found.items() if not _companion(trace, backward, p)}
-        best = {n: p for n, p in found.items() if n in lost} or found
+        best = {n: p for n, p in found.items() if n in trained_once}
+        best = best or {n: p for n, p in found.items() if n in lost} or found
         if not best or set(best) & lost & explained:
             continue
         cheapest = min(p.cost for p in best.values())
@@ -150,6 +159,7 @@ def _dead_terms(trace: Trace, backward: Backward, lost: frozenset[int], explaine
             if cut is not None:
                 cut.term = None if path.parameter in lost else term
                 cut.inferred = cut.inferred or term.inferred
+                cut.when = phase.when if phase is not None else None
                 yield cut
 
 
@@ -235,5 +245,7 @@ def _merge(out: dict[object, Cut], cut: Cut) -> None:
         return
     kept.parameters |= cut.parameters
     kept.inferred = kept.inferred and cut.inferred
+    if kept.when is not None and cut.when is None:
+        kept.when = None
     if kept.term is not None and cut.term is None:
         kept.term = None

@@ -223,6 +223,11 @@ class Step:
     """It ran in a hook of the backward whose gradient it used."""
     rounded_away: float | None = None
     """Of weights in half precision with a gradient: the share that stayed as it was."""
+    update: int = 0
+    """How many steps there have been, with this one."""
+    leftover: frozenset[int] | None = None
+    """Of the first step after tracing was taken up at the step before: parameters on which what that one applied was
+    still there, uncleared. None: nobody saw the step before it, or it was traced itself."""
 
 
 @dataclass(slots=True)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from whygrad.trace.ledger import Backward, Clear, Optimizer, Step
+from whygrad.trace.spells import Spell, between, spell
 from whygrad.trace.trace import Trace
 
 OFTEN = 2
+MOSTLY = 4
+"""Backwards that must have been thrown away, nearly all in their part of the run, where it is not so all the time."""
 
 
 @dataclass(slots=True)
@@ -21,6 +24,8 @@ class Starved:
     backwards: list[Backward]
     clear: Clear | None
     """What took the gradient away, when one was there before the first step."""
+    when: Spell | None = None
+    """The part of the run in which it was so, unless that is all of it."""
 
 
 @dataclass(slots=True)
@@ -34,6 +39,7 @@ class Discarded:
     parameters: set[int]
     lost: int
     used: int
+    when: Spell
 
 
 def starved(trace: Trace) -> list[Starved]:
@@ -45,7 +51,7 @@ def starved(trace: Trace) -> list[Starved]:
         if len(steps) < OFTEN:
             continue
         if any(_fed(s) for s in steps):
-            out.extend(_part(trace, optimizer, steps))
+            out.extend(_part(trace, optimizer, steps) or _phase(trace, optimizer, steps))
             continue
         if all(b.how == "grad" for b in backwards) and _cut_off(trace, held):
             continue
@@ -68,6 +74,33 @@ def _part(trace: Trace, optimizer: Optimizer, steps: list[Step]) -> list[Starved
     backwards = [b for b in wasted if b.deposits & part]
     clear = _took(trace, part, steps, backwards) if part else None
     return [Starved(optimizer, part, steps[-1], len(steps), backwards, clear)] if clear is not None else []
+
+
+def _phase(trace: Trace, optimizer: Optimizer, steps: list[Step]) -> list[Starved]:
+    """An order of calls that holds for a part of the run only: its own line of backward comes after the step there."""
+    held = set(optimizer.parameters)
+    known = [s for i, s in enumerate(steps) if _known(trace, steps[i - 1] if i else None, s)]
+    when = spell([(s.update, not _fed(s)) for s in known], OFTEN, against=len(steps))
+    if when is None or any(s.closure for s in steps):
+        return []
+    run = [s for s in known if when.first <= s.update <= when.last]
+    losses = {_loss(b) for b in trace.backwards if b.id in _applied(trace)}
+    wasted = [b for b in trace.backwards if b.deposits & held and _loss(b) not in losses and b.how == "backward"]
+    wasted = [b for b in wasted if when.first <= b.update + 1 <= when.last + 1]
+    cleared = {i for c in trace.clears for n, ids in c.discarded.items() if n in held for i in ids}
+    often = sum(b.id in cleared for b in wasted) >= OFTEN
+    return [Starved(optimizer, held, run[-1], len(run), wasted, None, when)] if often else []
+
+
+def _known(trace: Trace, before: Step | None, step: Step) -> bool:
+    """Whether tracing has gone on since the step before, so that what this one finds is known to the last."""
+    if step.leftover is not None or not step.consumed:
+        return True
+    return before is not None and trace.window(before.order) == trace.window(step.order)
+
+
+def _applied(trace: Trace) -> set[int]:
+    return trace.once("applied", lambda: {i for s in trace.steps for ids in s.consumed.values() for i in ids})
 
 
 def _taken(trace: Trace, backward: Backward, held: set[int]) -> bool:
@@ -151,9 +184,16 @@ def _case(
     lost = set[int]().union(*numbers.values())
     taken = set[int]().union(*(used.ids[loss, n] for n in numbers))
     step = used.step[loss, min(numbers)]
-    if len(lost) < OFTEN or 2 * len(lost) < len(taken):
-        return None
-    return Discarded(backward, clear, step, trace.optimizers[step.optimizer], set(numbers), len(lost), len(taken))
+    looks = [(b.update + 1, b.id in lost) for b in trace.backwards if b.id in lost | taken]
+    when = spell(looks, MOSTLY, against=2)
+    if when is None:
+        if len(lost) < OFTEN or 2 * len(lost) < len(taken):
+            return None
+        found = between(looks)
+        assert found is not None
+        when = Spell(found.first, found.last, None, None, found.times, found.looks)
+    optimizer = trace.optimizers[step.optimizer]
+    return Discarded(backward, clear, step, optimizer, set(numbers), len(lost), len(taken), when)
 
 
 def _loss(backward: Backward) -> Loss:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -53,6 +54,8 @@ class Trace:
     """An exception or Ctrl-C ended the run before its time."""
     updates: int = 0
     """Steps of the whole run, traced or not."""
+    openings: list[int] = field(default_factory=list)
+    """Orders of the latest events when tracing was taken up: what happened before a window's first event is unknown."""
     traced_updates: int = 0
     backward_calls: int = 0
     limits: list[str] = field(default_factory=list)
@@ -100,6 +103,10 @@ class Trace:
         sites += [step.site for step in self.steps] + [copy.site for copy in self.copies]
         sites += [clip.site for clip in self.clips] + [clear.site for clear in self.clears]
         return self.ran | {(site.file, site.function.rsplit(".", 1)[-1]) for site in sites if site is not None}
+
+    def window(self, order: int) -> int:
+        """The stretch of unbroken tracing that an event is in."""
+        return bisect_left(self.openings, order)
 
     def parameter(self, number: int) -> Parameter:
         return self.parameters[number]

@@ -135,6 +135,7 @@ class Stepping:
         consumed = self._consumed(pairs)
         capture.clipping.applied(held, pairs, where(frame))
         step = Step(held.number, where(frame).site, consumed, capture.clock.tick(), capture.shadow.serial)
+        step.update = sum(one.steps for one in self.optimizers)
         remember(self.steps, step)
         capture.window.step(held.number, symbolic=symbolic)
         capture.close_if_enough()

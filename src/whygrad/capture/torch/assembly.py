@@ -60,6 +60,7 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
     )
     trace.cut_short = escaped is not None
     trace.gaps = capture.guard.gaps()
+    trace.openings = list(capture.openings)
     trace.unseen = capture.backwards.unseen()
     trace.ran = {(code.co_filename, code.co_name) for code in capture.recorder.ran if code is not None}
     trace.failure = capture.failing.failure

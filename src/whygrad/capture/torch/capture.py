@@ -104,6 +104,8 @@ class Capture:
         self.traced_updates = 0
         self.windows = 0
         """How often tracing has begun."""
+        self.openings: list[int] = []
+        """Orders of the latest events when it began again."""
 
     @property
     def recording(self) -> bool:
@@ -172,12 +174,15 @@ class Capture:
             return
         self.tracing = self.window.open = True
         self.windows += 1
+        if self.windows > 1:
+            self.openings.append(self.clock.now)
         self.regions.follow(self.during)
         self.entrances.follow(self.during)
         transforms.follow(self.during, self.recorder, self.guard, lambda: self.recording)
         threads.follow(self.during, self.mode, self.guard)
         self.compiled.follow(self.during)
         self.gradients.forget()
+        self.protocol.resumed = None
         self.gradients.follow(self.during)
         self.sampling.scaling.follow(self.during)
         self.mode.live = True

@@ -51,10 +51,15 @@ class Gradients:
         """Nobody watched for a while: what the gradients hold is unknown."""
         for known in self.parameters.known_list:
             known.deposits.clear()
-            known.assigned = False
+            known.assigned = known.leftover = False
         self.lent.clear()
         self._handed.clear()
         self._scaled = False
+
+    def applied(self, held: Iterable[tuple[Known, Tensor]]) -> None:
+        """Tracing is taken up at a step: it applies what stands on these, whichever backwards that came from."""
+        for known, tensor in held:
+            known.leftover = tensor.grad is not None
 
     # -- calls that clear, clip and scale
 
@@ -108,7 +113,7 @@ class Gradients:
         lost = {known.number: tuple(known.deposits) for known in knowns if known.deposits}
         for known in knowns:
             known.deposits.clear()
-            known.assigned = False
+            known.assigned = known.leftover = False
             self.lent.pop(known.number, None)
             self._handed.discard(known.number)
         last = self.clears[-1] if self.clears else None
@@ -177,7 +182,7 @@ class Gradients:
             return  # Put back what was there all the time; later backwards have added to it.
         node = self.shadow.get(value) if isinstance(value, Tensor) else None
         known.deposits = sorted(_deposited(node)) if node is not None else []
-        known.assigned = True
+        known.assigned, known.leftover = True, False
         self._handed.add(known.number)
 
     def changed(self, tensor: Tensor, node: Node, frame: FrameType) -> bool:
@@ -247,7 +252,8 @@ class Gradients:
 
     def settle(self) -> None:
         """Gradients that vanished where nobody looked, inside a library or a C++ call."""
-        gone = [t for k, t in self.parameters.within_reach() if k.deposits and t.is_leaf and t.grad is None]
+        reachable = self.parameters.within_reach()
+        gone = [t for k, t in reachable if (k.deposits or k.leftover) and t.is_leaf and t.grad is None]
         if gone:
             self.cleared(gone, None)
 

@@ -43,6 +43,8 @@ class Protocol:
         self.passing = Passing()
         self.symptom = False
         """A parameter that used to get gradient got none; whoever traces next clears it."""
+        self.resumed: int | None = None
+        """The optimizer at whose latest step tracing was taken up; None once it has stepped again."""
         self._hooks: list[Any] = []
         self.attentive = False
         self.sampling = False
@@ -231,6 +233,7 @@ class Protocol:
                 continue
             if tensor.grad is None:
                 known.deposits.clear()
+                known.leftover = False
                 continue
             consumed[number] = tuple(known.deposits)
             if known.assigned:
@@ -249,11 +252,19 @@ class Protocol:
         step = Step(
             held.number, site, consumed, self.clock.tick(), serial, assigned=frozenset(assigned), closure=closure
         )
+        step.update, step.leftover = self.updates, self._leftover(held)
         for looked in self.optimizers:
             if looked is held or not looked.steps:
                 looked.look_at_rates(step.order)
         remember(self.steps, step)
         return step
+
+    def _leftover(self, held: Held) -> frozenset[int] | None:
+        """What was applied at the step where tracing was taken up, and stands there still at the next one."""
+        if self.resumed != held.number:
+            return None
+        self.resumed = None
+        return frozenset(known.number for known in held.known if known.leftover)
 
 
 def _ended(group: dict[str, Any]) -> bool:

@@ -22,6 +22,8 @@ class Window:
         self._optimizers: dict[int, int] = {}
         self._rearmed = 0
         self._symptoms = 0
+        self._came: set[int] = set()
+        """Optimizers that have stepped in the window that is open."""
         self._left = 0
         """Steps until a window that was opened again closes in any case."""
 
@@ -41,6 +43,7 @@ class Window:
         count = self._optimizers.get(optimizer)
         if self.open:
             self._left -= 1
+            self._came.add(optimizer)
         # Opened again in the middle of an update: steps count once every loss has come by.
         counts = self.open and (self.first or self._seen())
         if counts or count is None:
@@ -82,5 +85,8 @@ class Window:
         if calls_since_backward > MOST_CALLS_WITHOUT_BACKWARD:
             return True
         if not self.first and self._left <= 0:
+            # A loss that is over and done with must not have its optimizer traced for ever.
+            self._optimizers.update(dict.fromkeys(self._came, self.updates))
+            self._came.clear()
             return True
         return self._seen() and bool(self._optimizers) and all(c >= self.updates for c in self._optimizers.values())
