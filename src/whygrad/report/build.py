@@ -19,7 +19,7 @@ from whygrad.trace.matrix import Cell, Row, matrix
 from whygrad.trace.membership import PERSISTENT
 from whygrad.trace.roles import roles
 from whygrad.trace.terms import terms
-from whygrad.trace.uses import steps_using
+from whygrad.trace.uses import clears_of, steps_using
 
 MOST_LOSSES = 12
 
@@ -119,10 +119,12 @@ def _loss(trace: Trace, backward: Backward) -> LossRow:
 def _discarded(trace: Trace, backward: Backward) -> set[int]:
     """Where this line only ever left gradient that was cleared before any step."""
     same = {b.id for b in trace.backwards if (b.site, b.library) == (backward.site, backward.library)}
-    if any(same.intersection(s.consumed.get(n, ())) for s in trace.steps for n in s.assigned):
+    steps = steps_using(trace, *same)
+    if any(same.intersection(s.consumed.get(n, ())) for s in steps for n in s.assigned):
         return set()  # Carried over by hand to the parameters that a step moves.
-    cleared = {n for clear in trace.clears for n, ids in clear.discarded.items() if same.intersection(ids)}
-    return cleared - {n for step in trace.steps for n, ids in step.consumed.items() if same.intersection(ids)}
+    clears = clears_of(trace, *same)
+    cleared = {n for clear in clears for n, ids in clear.discarded.items() if same.intersection(ids)}
+    return cleared - {n for step in steps for n, ids in step.consumed.items() if same.intersection(ids)}
 
 
 def _matrix(trace: Trace, rows: list[Row]) -> list[MatrixRow]:

@@ -32,6 +32,11 @@ class Line(Generic[T]):
         index = bisect_right(self._orders, order)
         return self.events[index] if index < len(self.events) else None
 
+    def before(self, order: int) -> T | None:
+        """The one before."""
+        index = bisect_left(self._orders, order)
+        return self.events[index - 1] if index else None
+
     def between(self, start: int, end: float) -> Iterator[T]:
         """Those after the one and before the other."""
         for index in range(bisect_right(self._orders, start), bisect_left(self._orders, end)):
