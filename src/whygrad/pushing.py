@@ -16,6 +16,8 @@ from whygrad.trace.losses import latest
 from whygrad.trace.ratios import ratios
 from whygrad.trace.signs import NEGATING, signed
 from whygrad.trace.terms import SUMS
+from whygrad.trace.trace import worked_out_once
+from whygrad.trace.uses import steps_using
 
 GAINS = re.compile(r"adv|return|reward|gae|\bret(s|urns)?\b|\br\b|score|gain|(^|_)G(_|$)|(^|[^a-z])rtg", re.IGNORECASE)
 COSTS = re.compile(
@@ -44,7 +46,7 @@ def wrong_signs(trace: Trace) -> Iterator[Wrong]:
     for backward in latest(trace):
         if backward.root is None or backward.how != "backward" or _maximised(trace, backward):
             continue
-        surrogates = {r.op.id for r in ratios(trace) if r.backward.id == backward.id}
+        surrogates = _surrogates(trace).get(backward.id, set())
         met: set[object] = set()
         for op, sign in signed(trace.graph, backward.root):
             outermost = op.site not in met  # Below it the same expression goes on with signs of its own.
@@ -54,14 +56,29 @@ def wrong_signs(trace: Trace) -> Iterator[Wrong]:
             yield from _entropy(trace.graph, backward, op, sign, outermost)
 
 
+@worked_out_once
+def _surrogates(trace: Trace) -> dict[int, set[int]]:
+    """Ratios by the backward they belong to."""
+    out: dict[int, set[int]] = {}
+    for ratio in ratios(trace):
+        out.setdefault(ratio.backward.id, set()).add(ratio.op.id)
+    return out
+
+
 def _maximised(trace: Trace, backward: Backward) -> bool:
     """An optimizer that climbs, a negative rate, or gradients changed by hand: the sign is turned elsewhere."""
-    users = {s.optimizer for s in trace.steps if any(backward.id in ids for ids in s.consumed.values())}
+    users = {step.optimizer for step in steps_using(trace, backward.id)}
     optimizers = [o for o in trace.optimizers if o.id in users]
     by_hand = any(c.how == "hand" and c.parameters & backward.deposits for c in trace.clips)
-    assigned = any(s.assigned for s in trace.steps if s.optimizer in users)
+    assigned = bool(users & _assigning(trace))
     turned = any(o.maximizes or any(rate < 0 for rate in o.rates) for o in optimizers)
     return not optimizers or turned or by_hand or assigned
+
+
+@worked_out_once
+def _assigning(trace: Trace) -> frozenset[int]:
+    """Optimizers that stepped with gradients that were put there by hand."""
+    return frozenset(step.optimizer for step in trace.steps if step.assigned)
 
 
 def _score(graph: Graph, backward: Backward, op: Op, sign: int, surrogates: set[int]) -> Iterator[Wrong]:

@@ -117,9 +117,10 @@ def _not_finite(trace: Trace) -> Iterator[Gap]:
 def _unaccounted(trace: Trace, findings: list[Finding]) -> Iterator[Gap]:
     """Parameters that should be trained, are not, and that no rule has said a word about."""
     explained = {name for finding in findings for name in finding.parameters}
-    left = {
-        n for n in _expected(trace) if n not in trained(trace) and trace.parameter(n).name not in explained
-    } - originals(trace).keys()
+    moved = trained(trace)
+    left = {n for n in _expected(trace) if n not in moved and trace.parameter(n).name not in explained} - originals(
+        trace
+    ).keys()
     if left:
         gets = wording.verb(trace, left, "is", "are")
         yield Gap(

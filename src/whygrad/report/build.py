@@ -19,6 +19,7 @@ from whygrad.trace.matrix import Cell, Row, matrix
 from whygrad.trace.membership import PERSISTENT
 from whygrad.trace.roles import roles
 from whygrad.trace.terms import terms
+from whygrad.trace.uses import clears_of, steps_using
 
 MOST_LOSSES = 12
 
@@ -52,9 +53,13 @@ def shown(trace: Trace) -> list[int]:
 
 def _parameters(trace: Trace) -> list[ParameterRow]:
     rows = []
+    reaching: dict[int, dict[str, None]] = {}
+    for backward in trace.backwards:
+        for number in backward.deposits:
+            reaching.setdefault(number, {})[backward.name] = None
     for number in shown(trace):
         parameter = trace.parameter(number)
-        reached = dict.fromkeys(b.name for b in trace.backwards if number in b.deposits)
+        reached = reaching.get(number, {})
         holders = trace.holders.get(number, [])
         consumed = [o.name for o in holders if parameter.consumed]
         rows.append(
@@ -94,7 +99,7 @@ def _loss(trace: Trace, backward: Backward) -> LossRow:
             trains[module] = f"{len(reached)}/{len(numbers)}" + (" (discarded)" if reached <= thrown else "")
         elif op is not None and trace.graph.depends(op.id).intersection(numbers):
             others[module] = _why_not(trace, numbers)
-    steps = [s for s in trace.steps if any(backward.id in ids for ids in s.consumed.values())]
+    steps = steps_using(trace, backward.id)
     consumed: dict[str, None] = {}
     for optimizer in consumers(trace, backward):
         site = next((s.site for s in reversed(steps) if s.optimizer == optimizer.id), None)
@@ -114,10 +119,12 @@ def _loss(trace: Trace, backward: Backward) -> LossRow:
 def _discarded(trace: Trace, backward: Backward) -> set[int]:
     """Where this line only ever left gradient that was cleared before any step."""
     same = {b.id for b in trace.backwards if (b.site, b.library) == (backward.site, backward.library)}
-    if any(same.intersection(s.consumed.get(n, ())) for s in trace.steps for n in s.assigned):
+    steps = steps_using(trace, *same)
+    if any(same.intersection(s.consumed.get(n, ())) for s in steps for n in s.assigned):
         return set()  # Carried over by hand to the parameters that a step moves.
-    cleared = {n for clear in trace.clears for n, ids in clear.discarded.items() if same.intersection(ids)}
-    return cleared - {n for step in trace.steps for n, ids in step.consumed.items() if same.intersection(ids)}
+    clears = clears_of(trace, *same)
+    cleared = {n for clear in clears for n, ids in clear.discarded.items() if same.intersection(ids)}
+    return cleared - {n for step in steps for n, ids in step.consumed.items() if same.intersection(ids)}
 
 
 def _matrix(trace: Trace, rows: list[Row]) -> list[MatrixRow]:

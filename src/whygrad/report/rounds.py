@@ -153,7 +153,8 @@ class _Reading:
         return Event("clip", _text(one.site, "clip"), one.site, self._holders(one.parameters), _limit(one))
 
     def _holders(self, numbers: Any) -> tuple[str, ...]:
-        return tuple(o.name for o in self._trace.optimizers if o.steps and set(o.parameters) & set(numbers))
+        found = {holder.id for number in numbers for holder in self._trace.holders.get(number, ())}
+        return tuple(o.name for o in self._trace.optimizers if o.steps and o.id in found)
 
     def _backward(self, one: Backward) -> Event:
         text = _text(one.site, f"{one.name}.backward()" if one.how == "backward" else "autograd.grad")

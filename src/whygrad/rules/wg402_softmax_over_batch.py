@@ -41,7 +41,7 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Op, Trace
-from whygrad.trace.anatomy import behind_shaping, head, layer
+from whygrad.trace.anatomy import behind_shaping, formula, layer
 from whygrad.trace.graph import Graph
 
 CODE = "WG402"
@@ -57,7 +57,7 @@ def check(trace: Trace) -> Iterator[Finding]:
     seen: set[object] = set()
     for backward in reversed(trace.rooted):
         assert backward.root is not None
-        for op in head(trace.graph, backward.root, gradient=False):
+        for op in formula(trace.graph, backward.root, gradient=False):
             if op.name in NORMALISING and op.site not in seen and _over_the_batch(trace, op):
                 seen.add(op.site)
                 yield _finding(trace, op)

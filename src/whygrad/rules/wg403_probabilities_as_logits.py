@@ -46,7 +46,7 @@ from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.source import expressions
 from whygrad.trace import Op, Trace
-from whygrad.trace.anatomy import LOGS, NORMALISING, PROBABILITIES, behind_shaping, head
+from whygrad.trace.anatomy import LOGS, NORMALISING, PROBABILITIES, behind_shaping, formula, heads
 from whygrad.trace.graph import Graph
 from whygrad.trace.terms import SCALINGS
 
@@ -72,7 +72,7 @@ def check(trace: Trace) -> Iterator[Finding]:
     seen: set[object] = set()
     for backward in reversed(trace.rooted):
         assert backward.root is not None
-        for op in head(trace.graph, backward.root):
+        for op in formula(trace.graph, backward.root):
             made = _given(trace, op)
             if made is not None and op.site not in seen:
                 seen.add(op.site)
@@ -87,8 +87,8 @@ def _misnamed(trace: Trace) -> Iterator[tuple[Op, Op]]:
     """What the script calls a log-probability and multiplies, though it is a probability still."""
     for backward in reversed(trace.rooted):
         assert backward.root is not None
-        within = list(head(trace.graph, backward.root))
-        logs = {op.id for start in within if start.name in LOGS for op in head(trace.graph, start.id)}
+        within = formula(trace.graph, backward.root)
+        logs = {op.id for op in heads(trace.graph, [start.id for start in within if start.name in LOGS])}
         for op in within:
             made = _probability(trace.graph, op) if op.id not in logs else None
             name = expressions.name(op.site).rpartition(".")[2] if made is not None else ""

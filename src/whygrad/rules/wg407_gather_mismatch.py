@@ -43,7 +43,7 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding
 from whygrad.trace import Backward, Op, Trace
-from whygrad.trace.anatomy import head, tops
+from whygrad.trace.anatomy import formula, tops
 
 CODE = "WG407"
 NAME = "gather-mismatch"
@@ -62,7 +62,7 @@ def check(trace: Trace) -> Iterator[Finding]:
     seen: set[object] = set()
     for backward in reversed(trace.rooted):
         assert backward.root is not None
-        for op in head(trace.graph, backward.root):
+        for op in formula(trace.graph, backward.root):
             picks = op.facts is not None and op.facts.picks and op.site not in seen
             if picks and _from_network(trace, op) and not _diagonal(trace, backward, op):
                 seen.add(op.site)
@@ -76,7 +76,7 @@ def _from_network(trace: Trace, op: Op) -> bool:
 def _diagonal(trace: Trace, backward: Backward, op: Op) -> bool:
     """All columns first and the diagonal of that: one value per row after all."""
     assert backward.root is not None
-    users = [user for user in head(trace.graph, backward.root) if any(i.op == op.id for i in user.inputs)]
+    users = [user for user in formula(trace.graph, backward.root) if any(i.op == op.id for i in user.inputs)]
     return any(user.name in ("diagonal", "diag", "einsum", "diag_embed", "trace") for user in users)
 
 

@@ -101,8 +101,7 @@ def _finding(trace: Trace, backward: Backward, layers: list[Layer], times: int) 
 def _forward(trace: Trace, backward: Backward, parameter: int) -> Op | None:
     """Where the layer that starves is applied."""
     assert backward.root is not None
-    for number in sorted(trace.graph.carriers(backward.root)):
-        op = trace.graph[number]
+    for op in trace.graph.carrying(backward.root):
         if op.layer and any(found.parameter == parameter for _, found in trace.graph.operands(op)):
             return op
     return None

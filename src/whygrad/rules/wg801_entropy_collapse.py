@@ -45,7 +45,7 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Op, Trace
-from whygrad.trace.anatomy import PRODUCTS, head, score_like
+from whygrad.trace.anatomy import PRODUCTS, formula, score_like
 from whygrad.trace.evaluations import Evaluation, evaluations
 
 CODE = "WG801"
@@ -90,7 +90,7 @@ def _undecided(op: Op) -> float:
 def _weighed(trace: Trace, last: Evaluation) -> Op | None:
     """Where the loss weighs log-probabilities with numbers: a policy gradient, not imitation."""
     assert last.backward.root is not None
-    for op in head(trace.graph, last.backward.root):
+    for op in formula(trace.graph, last.backward.root):
         carrying = [i for i in op.inputs if op.passes(i)]
         if (
             op.name in PRODUCTS

@@ -56,7 +56,7 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Op, Trace
-from whygrad.trace.anatomy import head
+from whygrad.trace.anatomy import formula
 from whygrad.trace.ratios import Ratio, by_place, ratios, unmasked
 
 CODE = "WG802"
@@ -82,7 +82,7 @@ def check(trace: Trace) -> Iterator[Finding]:
 
 def _clip(trace: Trace, ratio: Ratio) -> Op | None:
     assert ratio.backward.root is not None
-    clips = (op for op in head(trace.graph, ratio.backward.root) if op.name in ("clamp", "clip"))
+    clips = (op for op in formula(trace.graph, ratio.backward.root) if op.name in ("clamp", "clip"))
     return next((op for op in clips if any(i.op == ratio.op.id for i in op.inputs)), None)
 
 

@@ -36,7 +36,7 @@ def divides(names: list[str], backward: Site | None, divisions: Set[Site]) -> bo
     for file in names:
         module = files.tree(file)
         idle = _idle(module, backward, divisions) if backward is not None and backward.file == file else set()
-        for node in ast.walk(module) if module is not None else ():
+        for node in files.nodes(file):
             if isinstance(node, (ast.BinOp, ast.AugAssign)) and isinstance(node.op, ast.Div) and node not in idle:
                 divisor = node.right if isinstance(node, ast.BinOp) else node.value
                 if COUNTS.search(ast.unparse(divisor)):
@@ -66,7 +66,7 @@ def _idle(module: ast.Module | None, backward: Site, divisions: Set[Site]) -> se
 
 def rescales(names: list[str]) -> bool:
     """A learning rate is written as a quotient, or a hook may change gradients: neither shows in the loss."""
-    nodes = [node for file in names for node in ast.walk(files.tree(file) or ast.Module([], []))]
+    nodes = [node for file in names for node in files.nodes(file)]
     if any(isinstance(node, ast.Call) and last_name(node.func) in HOOKS for node in nodes):
         return True
     given = [pair for node in nodes for pair in _given(node)]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from whygrad.source import expressions, files
-from whygrad.source.scopes import own, scopes
+from whygrad.source.scopes import own_statements, scopes
 from whygrad.trace.site import Site
 
 UNCALLED = frozenset({"backward", "step", "zero_grad", "detach_", "train", "eval"})
@@ -37,10 +38,19 @@ class Useless:
     """The method's own name."""
 
 
-def useless(file: str) -> Iterator[Useless]:
+def useless(file: str) -> tuple[Useless, ...]:
     """Calls whose result nobody takes (whether it matters only the run can tell), and methods without their call."""
-    for name, scope in scopes(files.tree(file)):
-        for node in own(scope):
+    return _useless(file, files.tree(file))
+
+
+@lru_cache(maxsize=64)
+def _useless(file: str, module: ast.Module | None) -> tuple[Useless, ...]:
+    return tuple(_find(file, module))
+
+
+def _find(file: str, module: ast.Module | None) -> Iterator[Useless]:
+    for name, scope in scopes(module):
+        for node in own_statements(scope):
             value = node.value if isinstance(node, ast.Expr) else None
             if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
                 how = "detach" if value.func.attr == "detach" else "result"

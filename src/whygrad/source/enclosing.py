@@ -13,9 +13,8 @@ SWITCHING = frozenset({"no_grad", "inference_mode"})
 
 def off_around(site: Site) -> tuple[str, Site] | None:
     """The innermost `with torch.no_grad():` or decorator around a line, and how it is called."""
-    module = files.tree(site.file)
     found: tuple[str, ast.expr] | None = None
-    for node in ast.walk(module) if module is not None else ():  # Outer ones come first.
+    for node in files.nodes(site.file):  # Outer ones come first.
         if isinstance(node, (ast.With, ast.AsyncWith)):
             written = [item.context_expr for item in node.items]
         elif isinstance(node, Function):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from whygrad.source import expressions, files
-from whygrad.source.scopes import Function, last_name, own, scopes
+from whygrad.source.scopes import Function, last_name, own_statements, scopes, statements
 from whygrad.trace.site import Site
 
 ONCE = frozenset({"parameters", "named_parameters"})
@@ -48,14 +48,14 @@ def exhausted(file: str) -> Iterator[Exhausted]:
     module = files.tree(file)
     for name, scope in scopes(module):
         yield from _names(file, name, scope)
-    for owner in ast.walk(module) if module is not None else ():
+    for owner in statements(module) if module is not None else ():
         if isinstance(owner, ast.ClassDef):
             yield from _attributes(file, owner)
 
 
 def _names(file: str, function: str, scope: ast.AST) -> Iterator[Exhausted]:
     """A name bound once to such an iterator and drained twice, or once in a loop that began after it was made."""
-    bound = _bindings(own(scope))
+    bound = _bindings(own_statements(scope))
     for name, values in bound.items():
         if len(values) != 1 or not _one_shot(values[0], bound):
             continue
@@ -73,8 +73,8 @@ def _names(file: str, function: str, scope: ast.AST) -> Iterator[Exhausted]:
 
 def _inside(file: str, scope: ast.AST, name: str, made: Site, drained: bool) -> Iterator[Exhausted]:
     """Functions inside that run over what the one around them made, and drained itself or leaves to their calls."""
-    for node in own(scope):
-        if not isinstance(node, Function) or name in _bindings(own(node)):
+    for node in own_statements(scope):
+        if not isinstance(node, Function) or name in _bindings(own_statements(node)):
             continue
         uses = _drains(node, name)
         if uses:
@@ -85,7 +85,7 @@ def _inside(file: str, scope: ast.AST, name: str, made: Site, drained: bool) -> 
 
 def _attributes(file: str, owner: ast.ClassDef) -> Iterator[Exhausted]:
     """`self.params = net.parameters()`, drained where it is made and again by a method, or by a method each time."""
-    bound = _bindings(ast.walk(owner))
+    bound = _bindings(statements(owner))
     methods = [node for node in owner.body if isinstance(node, Function)]
     for name, values in bound.items():
         if not name.startswith("self.") or len(values) != 1 or not _one_shot(values[0], bound):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from functools import lru_cache
 
 from whygrad.source import files
+from whygrad.source.covering import covering
 from whygrad.trace.site import Site
 
 Span = tuple[str, int, int, int, int]
@@ -47,7 +47,7 @@ def at(site: Site) -> ast.expr | None:
     if module is None:
         return None
     wanted = (site.file, site.line, site.col, site.end_line, site.end_col)
-    for node in _covering(module, site.line):
+    for node in covering(module, site.line):
         if isinstance(node, ast.expr) and span(site.file, node) == wanted:
             return node
     return None
@@ -60,27 +60,12 @@ def with_literal(site: Site) -> bool:
     return any(isinstance(s.operand if isinstance(s, ast.UnaryOp) else s, ast.Constant) for s in sides)
 
 
-def _covering(node: ast.AST, line: int) -> Iterator[ast.AST]:
-    for child in ast.iter_child_nodes(node):
-        first = getattr(child, "lineno", None)
-        if first is None:
-            yield from _covering(child, line)
-        elif min(first, _first_line(child)) <= line <= (child.end_lineno or first):  # type: ignore[attr-defined]
-            yield child
-            yield from _covering(child, line)
-
-
-def _first_line(node: ast.AST) -> int:
-    decorators = getattr(node, "decorator_list", None)
-    return int(decorators[0].lineno) if decorators else int(node.lineno)  # type: ignore[attr-defined]
-
-
 def statement(site: Site) -> ast.stmt | None:
     """The innermost statement around the expression."""
     module = files.tree(site.file)
     if module is None:
         return None
-    found = [n for n in _covering(module, site.line) if isinstance(n, ast.stmt)]
+    found = [n for n in covering(module, site.line) if isinstance(n, ast.stmt)]
     return found[-1] if found else None
 
 
@@ -126,11 +111,11 @@ def first_argument(site: Site | None, method: str) -> str:
 
 def listed_variables(site: Site) -> Site | None:
     """The assignment, in this file, of a name that the call mentions to `….trainable_variables` or its like."""
-    node, module = at(site), files.tree(site.file)
-    if node is None or module is None:
+    node = at(site)
+    if node is None:
         return None
     names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-    for found in ast.walk(module):
+    for found in files.nodes(site.file):
         if not isinstance(found, ast.Assign) or not isinstance(found.value, ast.Attribute):
             continue
         mentioned = names & {target.id for target in found.targets if isinstance(target, ast.Name)}
@@ -173,9 +158,8 @@ def parameter_sources(site: Site | None) -> list[str]:
 
 def switches(file: str) -> list[Site]:
     """Plain calls that switch gradient off and leave it so: `torch.set_grad_enabled(False)` as a statement."""
-    module = files.tree(file)
     out: list[Site] = []
-    for node in ast.walk(module) if module is not None else ():
+    for node in files.nodes(file):
         call = node.value if isinstance(node, ast.Expr) else None
         if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("set_grad_enabled"):
             on = call.args and isinstance(call.args[0], ast.Constant) and call.args[0].value is True
@@ -185,8 +169,7 @@ def switches(file: str) -> list[Site]:
 
 def decorator(file: str, function: str, first_line: int, names: tuple[str, ...]) -> Span | None:
     """The decorator of a function that mentions one of the names."""
-    module = files.tree(file)
-    for node in ast.walk(module) if module is not None else ():
+    for node in files.nodes(file):
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or node.name != function:
             continue
         if node.decorator_list and node.decorator_list[0].lineno == first_line:

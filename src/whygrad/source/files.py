@@ -22,6 +22,13 @@ def tree(file: str) -> ast.Module | None:
         return None
 
 
+@lru_cache(maxsize=64)
+def nodes(file: str) -> tuple[ast.AST, ...]:
+    """Every node of a file, outer ones first: a walk takes as long as the parsing, so it is done once."""
+    module = tree(file)
+    return tuple(ast.walk(module)) if module is not None else ()
+
+
 def characters(file: str, line: int, byte_column: int) -> int:
     """A column in characters; Python counts UTF-8 bytes."""
     text = line_at(file, line)
@@ -40,3 +47,4 @@ def remember(file: str, text: str) -> None:
     linecache.cache[file] = (len(text), None, [f"{line}\n" for line in text.splitlines()], file)
     lines.cache_clear()
     tree.cache_clear()
+    nodes.cache_clear()

@@ -2,25 +2,51 @@
 
 from __future__ import annotations
 
-import itertools
-from functools import lru_cache
 from types import CodeType
 
 from whygrad.source import expressions, files
 from whygrad.trace.site import Site
 
+MOST_CODES = 4096
+Position = tuple[int | None, int | None, int | None, int | None]
+
 
 def resolve(code: CodeType, lasti: int) -> Site:
     """The expression that the instruction at `lasti` evaluates."""
-    return _resolve(code.co_filename, code, lasti)
+    known = _known.get(id(code))
+    if known is None:
+        if len(_known) >= MOST_CODES:
+            _known.clear()
+        known = _known[id(code)] = _Positions(code)
+    found = known.sites.get(lasti)
+    if found is None:
+        found = known.sites[lasti] = known.resolve(lasti)
+    return found
 
 
-@lru_cache(maxsize=4096)
-def _resolve(file: str, code: CodeType, lasti: int) -> Site:
-    # Python calls equal code of two files equal, so the file has to be part of the key.
-    line, end_line, col, end_col = next(
-        itertools.islice(code.co_positions(), max(lasti, 0) // 2, None), (None, None, None, None)
-    )
+class _Positions:
+    """The instructions of one piece of code. By identity: Python calls equal code of two files equal, and to find that
+    out reads all of it, each time; a script's module may be as long as a book."""
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code  # Kept, so that no other code gets its identity.
+        self.sites: dict[int, Site] = {}
+        self._positions: list[Position] = []
+
+    def resolve(self, lasti: int) -> Site:
+        if not self._positions:
+            self._positions = list(self.code.co_positions())
+        index = max(lasti, 0) // 2
+        found = self._positions[index] if index < len(self._positions) else (None, None, None, None)
+        return _site(self.code, found)
+
+
+_known: dict[int, _Positions] = {}
+
+
+def _site(code: CodeType, position: Position) -> Site:
+    file = code.co_filename
+    line, end_line, col, end_col = position
     start = line or code.co_firstlineno
     stop = end_line or start
     return Site(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from whygrad.source import expressions, files
-from whygrad.source.scopes import Function, last_name, own, scopes
+from whygrad.source.scopes import Function, last_name, own, scopes, statements
 from whygrad.trace.site import Site
 
 WRITING = frozenset({"copy_", "lerp_", "mul_", "add_", "set_", "data"})
@@ -76,8 +76,11 @@ def _refresh(file: str, module: ast.Module, function: str, node: ast.AST) -> Ref
 
 def _conditions(module: ast.Module, node: ast.AST) -> Iterator[ast.expr]:
     """Tests of the `if` statements around a node, in its own function."""
-    for outer in ast.walk(module):
-        if isinstance(outer, ast.If) and any(inner is node for part in outer.body for inner in ast.walk(part)):
+    line: int = node.lineno  # type: ignore[attr-defined]
+    for outer in statements(module):
+        if not isinstance(outer, ast.If) or not outer.lineno <= line <= (outer.end_lineno or outer.lineno):
+            continue
+        if any(inner is node for part in outer.body for inner in ast.walk(part)):
             function = any(isinstance(inner, Function) and _holds(inner, node) for inner in ast.walk(outer))
             if not function:
                 yield outer.test

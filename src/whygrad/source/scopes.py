@@ -3,27 +3,60 @@
 from __future__ import annotations
 
 import ast
+from collections import deque
 from collections.abc import Iterator
+from functools import lru_cache
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def scopes(module: ast.Module | None) -> Iterator[tuple[str, ast.AST]]:
+BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
+"""Where statements hold others, in source order."""
+
+
+def scopes(module: ast.Module | None) -> tuple[tuple[str, ast.AST], ...]:
     """The module itself, under an empty name, and every function in it."""
-    if module is None:
-        return
-    yield "", module
-    for node in ast.walk(module):
-        if isinstance(node, Function):
-            yield node.name, node
+    return _scopes(module) if module is not None else ()
+
+
+@lru_cache(maxsize=64)
+def _scopes(module: ast.Module) -> tuple[tuple[str, ast.AST], ...]:
+    return (("", module), *((node.name, node) for node in statements(module) if isinstance(node, Function)))
+
+
+def statements(outer: ast.AST) -> Iterator[ast.AST]:
+    """All statements inside, outer ones first. Expressions, most of a file, are not looked into: they hold none."""
+    queue = deque([outer])
+    while queue:
+        for node in _inside(queue.popleft()):
+            yield node
+            queue.append(node)
+
+
+def own_statements(scope: ast.AST) -> Iterator[ast.AST]:
+    """Statements of a scope in source order, those of functions inside it left out."""
+    stack = _inside(scope)[::-1]
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, Function):
+            stack.extend(reversed(_inside(node)))
+
+
+def _inside(node: ast.AST) -> list[ast.AST]:
+    """Statements (and the handlers and cases around some) that stand directly in another one."""
+    held = [getattr(node, name, None) for name in BLOCKS]
+    return [inner for block in held if isinstance(block, list) for inner in block]
 
 
 def own(scope: ast.AST) -> Iterator[ast.AST]:
     """Nodes of a scope in source order, those of functions inside it left out."""
-    for node in ast.iter_child_nodes(scope):
+    stack = list(ast.iter_child_nodes(scope))[::-1]
+    while stack:
+        node = stack.pop()
         yield node
         if not isinstance(node, Function):
-            yield from own(node)
+            stack.extend(list(ast.iter_child_nodes(node))[::-1])
 
 
 def last_name(node: ast.AST) -> str:

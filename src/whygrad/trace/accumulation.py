@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import SHAPING, head
+from whygrad.trace.anatomy import SHAPING, formula
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward, Clip, Step
 from whygrad.trace.microbatches import MicroBatches, micro_batches
@@ -68,7 +68,7 @@ def _accumulation(trace: Trace, group: list[tuple[Step, list[Backward]]]) -> Acc
     hands = [c for c in trace.clips if c.how == "hand" and c.present.intersection(step.consumed)]
     by_hand = max((_scale(c) for c in hands), default=1.0)
     mean = _mean(graph, backward.root)
-    divisions = {op.site for op in head(graph, backward.root, gradient=False) if op.name in DIVISIONS}
+    divisions = {op.site for op in formula(graph, backward.root, gradient=False) if op.name in DIVISIONS}
     untouched = not hands and not step.assigned
     undivided = divided == 1.0 and not divisors and total is None and mean and untouched
     shared = micro_batches(trace, *max(group, key=lambda entry: len(entry[1]))) if untouched else None
@@ -90,7 +90,7 @@ def _accumulation(trace: Trace, group: list[tuple[Step, list[Backward]]]) -> Acc
 
 def _mean(graph: Graph, root: int) -> bool:
     terms = reductions(graph, root)
-    return any(t.averages(graph) for t in terms) if terms else any(takes_mean(op) for op in head(graph, root))
+    return any(t.averages(graph) for t in terms) if terms else any(takes_mean(op) for op in formula(graph, root))
 
 
 def _divisor(graph: Graph, root: int) -> float:
@@ -115,7 +115,7 @@ def _shared_total(graph: Graph, backwards: list[Backward]) -> Op | None:
     for backward in backwards:
         assert backward.root is not None
         found: dict[int, Op] = {}
-        for op in head(graph, backward.root):
+        for op in formula(graph, backward.root):
             if op.name in DIVISIONS and len(op.inputs) == 2 and not op.passes(op.inputs[1]):
                 found[op.inputs[1].op] = op
         divisors.append(found)

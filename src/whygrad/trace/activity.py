@@ -41,8 +41,7 @@ class Activity:
 def activity(graph: Graph, root: int) -> dict[int, Activity]:
     """Activations on the way to a loss, by the weight of the layer that each one stands behind."""
     out: dict[int, Activity] = {}
-    for number in sorted(graph.carriers(root)):
-        op = graph[number]
+    for op in graph.carrying(root):
         if op.facts is None or op.facts.killed is None or op.name not in RECTIFIERS | SQUASHERS:
             continue
         weight = _weight(graph, op)

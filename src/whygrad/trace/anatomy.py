@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from whygrad.trace.graph import Graph, Input, Kind, Op
+from whygrad.trace.graph import BLOCKING, Graph, Input, Kind, Op
 from whygrad.trace.terms import JOINS, SCALINGS, SUMS
 
 LOGS = frozenset(
@@ -87,21 +87,92 @@ def head(
     stop: Callable[[Graph, Op], bool] | None = None,
 ) -> Iterator[Op]:
     """Operations between a value and the networks behind it; the networks' last layers included."""
-    stack, seen = [root], {root}
+    return heads(graph, [root], gradient=gradient, selectors=selectors, stop=stop)
+
+
+def heads(
+    graph: Graph,
+    roots: Iterable[int],
+    *,
+    gradient: bool = True,
+    selectors: bool = False,
+    stop: Callable[[Graph, Op], bool] | None = None,
+) -> Iterator[Op]:
+    """The heads of several values in one walk, each operation once."""
+    stack = list(roots)
+    seen = set(stack)
     while stack:
         op = graph.ops.get(stack.pop())
         if op is None:
             continue
         yield op
-        if layer(graph, op) or op.parameter is not None or (stop is not None and stop(graph, op)):
-            continue
-        if not gradient and not selectors and op.kind is Kind.DISCRETE:
-            continue  # What follows from a choice is data: an action's reward, say.
-        for operand in op.inputs:
-            follows = op.passes(operand) if gradient else selectors or not operand.selector
-            if follows and operand.op not in seen:
-                seen.add(operand.op)
-                stack.append(operand.op)
+        for number in _next(graph, op, gradient, selectors, stop):
+            if number not in seen:
+                seen.add(number)
+                stack.append(number)
+
+
+def _next(graph: Graph, op: Op, gradient: bool, selectors: bool, stop: Callable[[Graph, Op], bool] | None) -> list[int]:
+    """Where a head goes on behind an operation."""
+    if layer(graph, op) or op.parameter is not None or (stop is not None and stop(graph, op)):
+        return []
+    if gradient:
+        if not op.requires_grad or op.kind in BLOCKING:
+            return []
+        return [i.op for i in op.inputs if i.carries and not i.inferred]
+    if selectors:
+        return [i.op for i in op.inputs]
+    if op.kind is Kind.DISCRETE:
+        return []  # What follows from a choice is data: an action's reward, say.
+    return [i.op for i in op.inputs if not i.selector]
+
+
+def formula(graph: Graph, root: int, *, gradient: bool = True) -> list[Op]:
+    """The whole head of a loss, which one rule after the other goes through. Nobody may change the list."""
+    key = ("formula", root, gradient)
+    found: list[Op] | None = graph.memo.get(key)
+    return found if found is not None else graph.keep(key, list(head(graph, root, gradient=gradient)))
+
+
+def holds_above(
+    graph: Graph,
+    root: int,
+    question: object,
+    holds: Callable[[Op], bool],
+    *,
+    gradient: bool = True,
+    stop: Callable[[Graph, Op], bool] | None = None,
+) -> bool:
+    """Whether something holds for any operation of a head. Answers are kept by the name of the question, for every
+    operation on the way: of a long chain one may ask at each link."""
+    known: dict[int, bool] = graph.memo.setdefault((question, gradient), {})
+
+    def begin(number: int) -> bool | None:
+        """The answer, where it needs no further look; None if it does."""
+        op = graph.ops.get(number)
+        answer = known.get(number) if op is not None else False
+        if answer is None and op is not None and holds(op):
+            answer = known[number] = True
+        if answer is None and op is not None:
+            stack.append((number, iter(_next(graph, op, gradient, False, stop))))
+        return answer
+
+    stack: list[tuple[int, Iterator[int]]] = []
+    if begin(root):
+        return True
+    while stack:
+        number, rest = stack[-1]
+        for operand in rest:
+            answer = begin(operand)
+            if answer:
+                known.update((above, True) for above, _ in stack)
+                return True
+            if answer is None:
+                break
+        else:
+            known[number] = False
+            stack.pop()
+    return False
 
 
 def tops(graph: Graph, root: int, *, gradient: bool = True) -> list[Op]:
@@ -142,12 +213,34 @@ def bare(graph: Graph, root: int) -> bool:
 
 def log_like(graph: Graph, root: int, *, gradient: bool = True) -> bool:
     """A log-probability or a cross entropy; what an exponential makes of one is a probability."""
-    return any(op.name in LOGS for op in head(graph, root, gradient=gradient, stop=_exponential))
+    return holds_above(graph, root, "log-like", _is_log, gradient=gradient, stop=_exponential)
 
 
 def score_like(graph: Graph, root: int) -> bool:
     """A log-probability, or a ratio made of them."""
-    return any(op.name in LOGS for op in head(graph, root))
+    return holds_above(graph, root, "logs", _is_log)
+
+
+def probability_like(graph: Graph, root: int) -> bool:
+    """Something made of probabilities."""
+    return holds_above(graph, root, "probabilities", _is_probability)
+
+
+def distribution(graph: Graph, root: int) -> bool:
+    """Probabilities, as such or as the exponential of their logarithms, cut or not."""
+
+    def either(op: Op) -> bool:
+        return _is_probability(op) or (op.name == "exp" and holds_above(graph, op.id, "logs", _is_log, gradient=False))
+
+    return holds_above(graph, root, "distribution", either, gradient=False)
+
+
+def _is_log(op: Op) -> bool:
+    return op.name in LOGS
+
+
+def _is_probability(op: Op) -> bool:
+    return op.name in PROBABILITIES
 
 
 def _exponential(graph: Graph, op: Op) -> bool:
@@ -176,6 +269,30 @@ def summands(graph: Graph, root: int) -> list[Summand]:
         if op.name in SUMS and op.scalar is not None:
             out.append(Summand(number, scaled, number, False, True))
     return out
+
+
+def adds_scaled_network(graph: Graph, root: int) -> bool:
+    """Whether any of a value's `summands` is scaled and comes from a network. Asked along a chain of discounted sums,
+    each of which holds all the earlier ones: what is known of those is kept."""
+    known: dict[tuple[int, bool], bool] = graph.memo.setdefault("scaled network", {})
+    stack = [(root, False)]
+    while stack:
+        number, scaled = state = stack[-1]
+        if state in known or number not in graph.ops:
+            known.setdefault(state, False)
+            stack.pop()
+            continue
+        op = graph[number]
+        parts, scales = _parts(graph, op)
+        states = [(part.op, scaled or scales) for part in parts]
+        unknown = [state for state in states if state not in known]
+        if unknown:
+            stack.extend(unknown)
+            continue
+        itself = scaled and (not parts or (op.name in SUMS and op.scalar is not None)) and of_network(graph, number)
+        known[state] = itself or any(known[state] for state in states)
+        stack.pop()
+    return known[root, False]
 
 
 def _parts(graph: Graph, op: Op) -> tuple[list[Input], bool]:

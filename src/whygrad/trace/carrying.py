@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from whygrad.trace.graph import Op
 from whygrad.trace.ledger import Backward
-from whygrad.trace.trace import Trace
+from whygrad.trace.site import Site
+from whygrad.trace.trace import Trace, worked_out_once
+from whygrad.trace.uses import Line, steps_in_order
 
 STORING = frozenset({"__setitem__", "copy_", "index_put_", "index_copy_", "scatter_"})
 """Operations that put a value into a buffer which outlives it."""
@@ -45,13 +47,19 @@ def _previous_update(trace: Trace, backward: Backward) -> int | None:
 
     Another thread's updates come and go while this one collects.
     """
-    mine = [b for b in trace.backwards if b.thread == backward.thread]
-    earlier = [b for b in mine if b.order < backward.order and b.site == backward.site]
-    if not earlier:
+    earlier = _of_thread(trace)[backward.thread, backward.site].before(backward.order)
+    if earlier is None:
         return None
-    first = earlier[-1].order
-    steps = [s for s in trace.steps if first < s.order < backward.order]
-    return steps[0].serial if steps else None
+    step = steps_in_order(trace).after(earlier.order)
+    return step.serial if step is not None and step.order < backward.order else None
+
+
+@worked_out_once
+def _of_thread(trace: Trace) -> dict[tuple[int, Site | None], Line[Backward]]:
+    out: dict[tuple[int, Site | None], list[Backward]] = {}
+    for backward in trace.backwards:
+        out.setdefault((backward.thread, backward.site), []).append(backward)
+    return {place: Line(found) for place, found in out.items()}
 
 
 def _crossing(trace: Trace, backward: Backward, boundary: int) -> Carried | None:

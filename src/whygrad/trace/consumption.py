@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from whygrad.trace.ledger import Backward, Optimizer, Step
+from whygrad.trace.ledger import Backward, Optimizer
 from whygrad.trace.protocol import starved
 from whygrad.trace.refreshing import copied_only
-from whygrad.trace.trace import Trace
+from whygrad.trace.trace import Trace, worked_out_once
+from whygrad.trace.uses import backwards_by_site, clears_in_order, steps_by_optimizer, steps_in_order, steps_using
 
 ENOUGH_STEPS = 3
 """Steps before a run that was cut short counts as evidence that a gradient never comes."""
@@ -13,10 +14,10 @@ ENOUGH_STEPS = 3
 
 def consumers(trace: Trace, backward: Backward) -> list[Optimizer]:
     """Optimizers whose step used, or would have used, what this backward deposits."""
-    used = {s.optimizer for s in trace.steps if any(backward.id in ids for ids in s.consumed.values())}
+    used = {step.optimizer for step in steps_using(trace, backward.id)}
     if not used:
         used = _next_steps(trace, backward)
-    if not used and not any(s.order > backward.order for s in trace.steps) and backward.root is not None:
+    if not used and steps_in_order(trace).after(backward.order) is None and backward.root is not None:
         wanted = trace.graph.depends(backward.root)
         used = {o.id for o in trace.optimizers if wanted.intersection(o.parameters)}
     return [o for o in trace.optimizers if o.id in used]
@@ -24,27 +25,30 @@ def consumers(trace: Trace, backward: Backward) -> list[Optimizer]:
 
 def _next_steps(trace: Trace, backward: Backward) -> set[int]:
     """Optimizers that step next without clearing first, before this loss comes round again."""
-    again = min(
-        (b.order for b in trace.backwards if b.order > backward.order and b.site == backward.site),
-        default=float("inf"),
-    )
-    first: dict[int, Step] = {}
-    for step in trace.steps:
-        if backward.order < step.order < again:
-            first.setdefault(step.optimizer, step)
-    return {number for number, step in first.items() if not _cleared(trace, number, backward.order, step.order)}
+    same = backwards_by_site(trace).get(backward.site)
+    following = same.after(backward.order) if same is not None else None
+    found: set[int] = set()
+    for number, steps in steps_by_optimizer(trace).items():
+        step = steps.after(backward.order)
+        if step is None or (following is not None and step.order >= following.order):
+            continue
+        if not _cleared(trace, number, backward.order, step.order):
+            found.add(number)
+    return found
 
 
 def _cleared(trace: Trace, optimizer: int, start: int, end: int) -> bool:
     held = next((set(o.parameters) for o in trace.optimizers if o.id == optimizer), set())
-    return any(start < c.order < end and held & c.parameters for c in trace.clears)
+    return any(held & clear.parameters for clear in clears_in_order(trace).between(start, end))
 
 
+@worked_out_once
 def trained(trace: Trace) -> frozenset[int]:
     """Parameters that training moves: some step found a gradient, or the script updates them by hand."""
     return frozenset(p.id for p in trace.parameters if p.consumed) | by_hand(trace)
 
 
+@worked_out_once
 def by_hand(trace: Trace) -> frozenset[int]:
     """Parameters outside every optimizer that get gradient and are written to, not copied from others."""
     deposited = {n for b in trace.backwards for n in b.deposits}
@@ -53,16 +57,22 @@ def by_hand(trace: Trace) -> frozenset[int]:
     return frozenset((written & deposited) - copied - set(trace.holders)) | _natural(trace)
 
 
+@worked_out_once
 def _natural(trace: Trace) -> frozenset[int]:
     """Differentiated by `autograd.grad` and then written to: a natural gradient, a line search."""
+    written: dict[int, int] = {}
+    for copy in trace.copies:
+        for number in copy.into if not copy.sources else ():
+            written[number] = max(copy.order, written.get(number, copy.order))
     out: set[int] = set()
-    for backward in trace.rooted:
+    for backward in trace.rooted if written else ():
         if backward.how == "grad" and backward.root is not None:
-            later = {n for c in trace.copies if c.order > backward.order and not c.sources for n in c.into}
-            out |= trace.graph.reach(backward.root) & later
+            reached = trace.graph.reach(backward.root)
+            out.update(n for n, order in written.items() if order > backward.order and n in reached)
     return frozenset(out)
 
 
+@worked_out_once
 def missing(trace: Trace) -> frozenset[int]:
     """Parameters that a stepping optimizer holds and whose gradient never came."""
     reached: set[int] = set()
@@ -80,6 +90,7 @@ def missing(trace: Trace) -> frozenset[int]:
     )
 
 
+@worked_out_once
 def frozen(trace: Trace) -> frozenset[int]:
     """Parameters that an optimizer holds and that never asked for a gradient while it stepped."""
     return frozenset(p.id for p in trace.parameters if not p.requires_grad and p.id in trace.holders)

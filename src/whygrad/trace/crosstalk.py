@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import PROBABILITIES, PRODUCTS, head, layer, log_like, tops
+from whygrad.trace.anatomy import PRODUCTS, layer, log_like, probability_like, tops
 from whygrad.trace.draws import differentiated
 from whygrad.trace.errors import Error, errors
 from whygrad.trace.graph import Graph, Op
@@ -16,6 +16,7 @@ from whygrad.trace.membership import STRAIGHT
 from whygrad.trace.opposition import opposed
 from whygrad.trace.terms import Term, terms
 from whygrad.trace.trace import Trace
+from whygrad.trace.uses import backwards_in_order, steps_using
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +130,10 @@ def _past(trace: Trace, top: Op, learner: frozenset[int]) -> frozenset[int]:
 
 def _loss(trace: Trace, backward: Backward) -> Op:
     """The operation that made it, of a later call where this one's was not kept."""
+    if backward.root is not None:
+        return trace.graph[backward.root]
     alike = [b for b in trace.rooted if (b.site, b.made) == (backward.site, backward.made)]
-    return trace.graph[backward.root if backward.root is not None else alike[-1].root or 0]
+    return trace.graph[alike[-1].root or 0]
 
 
 def owned_elsewhere(trace: Trace, leak: Leak) -> Optimizer | None:
@@ -138,14 +141,8 @@ def owned_elsewhere(trace: Trace, leak: Leak) -> Optimizer | None:
     for optimizer in trace.optimizers:
         if optimizer in leak.optimizers or not leak.parameters <= set(optimizer.parameters):
             continue
-        taken = {
-            i
-            for s in trace.steps
-            if s.optimizer == optimizer.id
-            for n in leak.parameters
-            for i in s.consumed.get(n, ())
-        }
-        if taken - {leak.backward.id}:
+        mine = (s.consumed for s in trace.steps if s.optimizer == optimizer.id)
+        if any(i != leak.backward.id for found in mine for n in leak.parameters for i in found.get(n, ())):
             return optimizer
     return None
 
@@ -158,7 +155,7 @@ def left_over(trace: Trace, backward: Backward) -> frozenset[int]:
     """
     assert backward.root is not None
     last = {n for top in tops(trace.graph, backward.root) for n in _direct(trace, top)}
-    taking = [s for s in trace.steps if any(backward.id in ids for ids in s.consumed.values())]
+    taking = steps_using(trace, backward.id)
     if len(taking) < 2:
         return frozenset()
     first = {n for n, ids in taking[0].consumed.items() if backward.id in ids}
@@ -166,7 +163,7 @@ def left_over(trace: Trace, backward: Backward) -> frozenset[int]:
         mine = frozenset(n for n, ids in step.consumed.items() if backward.id in ids) - first
         if step.optimizer == taking[0].optimizer or not last & mine or last & first:
             continue
-        between = [b for b in trace.backwards if taking[0].order < b.order < step.order]
+        between = backwards_in_order(trace).between(taking[0].order, step.order)
         if any(b.deposits & mine and not b.deposits & first for b in between):
             return mine
     return frozenset()
@@ -202,18 +199,19 @@ def _judgements(trace: Trace) -> list[Judgement]:
         if backward.root is not None and backward.how == "backward"
         for term in terms(graph, backward.root)
     ]
-    found = (_judgement(trace, part, parts) for part in parts)
+    least = _Least(parts)
+    found = (_judgement(trace, part, least) for part in parts)
     return [judgement for judgement in found if judgement is not None]
 
 
-def _judgement(trace: Trace, part: _Part, parts: list[_Part]) -> Judgement | None:
+def _judgement(trace: Trace, part: _Part, least: _Least) -> Judgement | None:
     """Split what a term reaches into the networks it optimises as they are and what it trains through them."""
     last = judged(trace.graph, part.term.op)
     direct = set[int]().union(*(_direct(trace, top) for top in last))
-    own = [other for other in parts if other.key != part.key and direct & other.reach]
-    if not own or not direct:
+    own = [found for n in direct if (found := least.beside(part, n))]
+    if not own:
         return None
-    judge = part.reach & frozenset[int]().union(*(_least(own, n) for n in direct))
+    judge = part.reach & frozenset[int]().union(*own)
     if judge == part.reach:
         modules = {trace.parameter(n).module for n in direct}
         judge = frozenset(n for n in judge if trace.parameter(n).module in modules)
@@ -221,9 +219,22 @@ def _judgement(trace: Trace, part: _Part, parts: list[_Part]) -> Judgement | Non
     return Judgement(part, tuple(last), judge, learner) if judge and learner else None
 
 
-def _least(own: list[_Part], number: int) -> frozenset[int]:
+class _Least:
     """The smallest loss of a network's own: what it reaches is the network."""
-    return min((other.reach for other in own if number in other.reach), key=len, default=frozenset())
+
+    def __init__(self, parts: list[_Part]) -> None:
+        self._found: dict[int, list[_Part]] = {}
+        """By parameter the smallest part that reaches it, and the smallest one of another loss than that."""
+        for part in sorted(parts, key=lambda part: len(part.reach)):
+            for number in part.reach:
+                found = self._found.setdefault(number, [])
+                if not found or (len(found) < 2 and found[0].key != part.key):
+                    found.append(part)
+
+    def beside(self, part: _Part, number: int) -> frozenset[int]:
+        """Of the losses other than this one that reach the parameter; nothing where there is none."""
+        found = (other.reach for other in self._found.get(number, ()) if other.key != part.key)
+        return next(found, frozenset())
 
 
 def judged(graph: Graph, root: int) -> list[Op]:
@@ -250,5 +261,5 @@ def judged(graph: Graph, root: int) -> list[Op]:
 
 def _weighed(graph: Graph, operands: list[int]) -> list[int]:
     """Of a product of two networks' outputs: the values that probabilities weigh, nothing else."""
-    chances = [n for n in operands if any(op.name in PROBABILITIES for op in head(graph, n)) and not log_like(graph, n)]
+    chances = [n for n in operands if probability_like(graph, n) and not log_like(graph, n)]
     return [n for n in operands if n not in chances] if len(chances) == 1 else []

@@ -15,7 +15,7 @@ from whygrad.trace.paths import Path, paths
 from whygrad.trace.site import Site
 from whygrad.trace.spells import Spell
 from whygrad.trace.terms import PASSING, SCALINGS, Term, terms
-from whygrad.trace.trace import Trace
+from whygrad.trace.trace import Trace, worked_out_once
 from whygrad.trace.workers import originals, with_workers
 
 
@@ -106,12 +106,14 @@ def _missing_cuts(trace: Trace, backward: Backward, lost: frozenset[int]) -> Ite
         yield from _silenced(trace, backward, starving & reached)
 
 
+@worked_out_once
 def _fresh(trace: Trace) -> frozenset[int]:
     """Parameters that get gradient, are held by nobody and were copied from nowhere."""
     deposited = {n for b in trace.backwards for n in b.deposits}
     return frozenset(n for n in deposited if n not in trace.holders and not trace.parameter(n).loaded)
 
 
+@worked_out_once
 def _zero(trace: Trace) -> frozenset[int]:
     """Held parameters whose gradient came and was exactly zero every time."""
     return frozenset(n for n in trace.holders if trace.parameter(n).grad == "zero")

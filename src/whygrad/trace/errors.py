@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from whygrad.trace.anatomy import (
     CONTRACTIONS,
     DIFFERENCES,
-    LOGS,
-    PROBABILITIES,
     PRODUCTS,
     SHAPING,
     Summand,
+    distribution,
     head,
     log_like,
     of_network,
@@ -55,25 +54,30 @@ class Error:
 
 def errors(graph: Graph, root: int) -> list[Error]:
     """All errors that a loss is made of, nearest first."""
-    found: list[Error] | None = graph.memo.get(("errors", root))
-    if found is None:
-        found = graph.memo[("errors", root)] = _find(graph, root)
-    return found
+    return _found(graph, root, gradient=True)
 
 
 def bootstrapped(graph: Graph, roots: Iterable[int]) -> set[int]:
     """Values that bootstrapped targets are made of, whether or not the loss carries any gradient."""
-    found = (error for root in roots for error in _find(graph, root, gradient=False) if error.bootstraps)
+    found = (error for root in roots for error in _found(graph, root, gradient=False) if error.bootstraps)
     return {summand.op for error in found for summand in error.target}
 
 
 def predicted_by(graph: Graph, root: int) -> frozenset[int]:
     """Parameters behind what a loss compares with bootstrapped targets, whether or not it carries any gradient."""
-    found = (error for error in _find(graph, root, gradient=False) if error.bootstraps)
+    found = (error for error in _found(graph, root, gradient=False) if error.bootstraps)
     return frozenset(n for error in found for summand in error.prediction for n in graph.depends(summand.op))
 
 
-def _find(graph: Graph, root: int, *, gradient: bool = True) -> list[Error]:
+def _found(graph: Graph, root: int, *, gradient: bool) -> list[Error]:
+    key = ("errors", root, gradient)
+    if key not in graph.memo:
+        graph.memo[key] = _find(graph, root, gradient=gradient)
+    found: list[Error] = graph.memo[key]
+    return found
+
+
+def _find(graph: Graph, root: int, *, gradient: bool) -> list[Error]:
     out: list[Error] = []
     for op in head(graph, root, gradient=gradient, stop=_likelihood):
         found = _error(graph, op)
@@ -132,10 +136,9 @@ def _one_sided(graph: Graph, op: Op, difference: int) -> Error | None:
         if bootstrap(graph, second) and not bootstrap(graph, first):
             return Error(op, first, second, True)
     parts = summands(graph, difference)
-    network = [s for s in parts if _from_network(graph, s)]
+    network, others = _divided(graph, parts)
     scaled = [s for s in network if s.scaled]
     plain = [s for s in network if not s.scaled]
-    others = [s for s in parts if s not in network]
     if scaled and plain and others:
         return Error(op, tuple(plain), (*scaled, *others), True)
     if top.name in DIFFERENCES and len(values) == 2:
@@ -148,12 +151,20 @@ def _one_sided(graph: Graph, op: Op, difference: int) -> Error | None:
 
 def bootstrap(graph: Graph, side: tuple[Summand, ...]) -> bool:
     """A reward plus a discounted value: data, and a network's output that is scaled or stands beside it."""
-    network = [s for s in side if _from_network(graph, s)]
-    data = [s for s in side if s not in network]
+    network, data = _divided(graph, side)
     still = [s for s in network if not s.open and not s.scaled]  # a reward that a simulator computed from the action
     if any(s.scaled for s in network) and (data or still):
         return True
     return len(network) > len(still) and not all(s.number for s in data)
+
+
+def _divided(graph: Graph, side: Iterable[Summand]) -> tuple[list[Summand], list[Summand]]:
+    """What comes from a network, and the rest."""
+    network: list[Summand] = []
+    rest: list[Summand] = []
+    for summand in side:
+        (network if _from_network(graph, summand) else rest).append(summand)
+    return network, rest
 
 
 def _from_network(graph: Graph, summand: Summand) -> bool:
@@ -163,17 +174,11 @@ def _from_network(graph: Graph, summand: Summand) -> bool:
 def _expectation(graph: Graph, op: Op, first: int, second: int) -> Error | None:
     """`-(target_probabilities * log_p).sum()`: the distribution of another forward weighs this one's logs."""
     for logs, weight in ((first, second), (second, first)):
-        if not log_like(graph, logs) or log_like(graph, weight) or not _distribution(graph, weight):
+        if not log_like(graph, logs) or log_like(graph, weight) or not distribution(graph, weight):
             continue
         if _layers(graph, logs).isdisjoint(_layers(graph, weight)) and _mixes_data(graph, weight):
             return Error(op, tuple(summands(graph, logs)), tuple(summands(graph, weight)), True)
     return None
-
-
-def _distribution(graph: Graph, root: int) -> bool:
-    ops = list(head(graph, root, gradient=False))
-    exponential = any(o.name == "exp" and any(i.name in LOGS for i in head(graph, o.id, gradient=False)) for o in ops)
-    return exponential or any(o.name in PROBABILITIES for o in ops)
 
 
 def _layers(graph: Graph, root: int) -> set[int]:

@@ -24,8 +24,7 @@ def evaluations(trace: Trace, wanted: Callable[[Op], bool]) -> list[list[Evaluat
     for backward in trace.rooted:
         assert backward.root is not None
         counts: dict[object, int] = {}
-        for number in sorted(trace.graph.carriers(backward.root)):
-            op = trace.graph[number]
+        for op in trace.graph.carrying(backward.root):
             if wanted(op):
                 place = (op.site, op.library, op.name, backward.site, backward.library)
                 counts[place] = counts.get(place, 0) + 1

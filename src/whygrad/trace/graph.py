@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set, Sized
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from whygrad.trace.facts import Facts
 from whygrad.trace.site import Site
@@ -28,6 +28,12 @@ class Kind(StrEnum):
 
 BLOCKING = frozenset({Kind.COPY, Kind.LEAVE, Kind.DETACH, Kind.DISCRETE, Kind.FLAG})
 """Kinds through which no gradient passes, whatever their input carries."""
+
+
+Kept = TypeVar("Kept", bound=Sized)
+MOST_KEPT = 1_000_000
+"""Operations in the lists that are kept for the next one who asks: losses that share most of a long graph (a state that
+is never detached) would hold as many lists of all of it as there are losses. 60 MiB when full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +114,7 @@ class Graph:
     _masks: dict[str, dict[int, int]] = field(default_factory=dict, repr=False)
     _sets: dict[int, frozenset[int]] = field(default_factory=dict, repr=False)
     _counted: int = field(default=-1, repr=False)
+    _kept: int = field(default=0, repr=False)
     memo: dict[object, Any] = field(default_factory=dict, repr=False)
     """Answers about finished graphs that are asked for again and again."""
 
@@ -136,8 +143,30 @@ class Graph:
         """The same, choices of index and mask left out."""
         return self._parameters("value", root)
 
-    def carriers(self, root: int) -> set[int]:
+    def carriers(self, root: int) -> Set[int]:
         """Operations through which gradient passes on the way back from `root`."""
+        key = ("carriers", root, len(self.ops))  # One that still grows is asked as well.
+        found: Set[int] | None = self.memo.get(key)
+        if found is None:
+            found = self.keep(key, self._carriers(root))
+        return found
+
+    def carrying(self, root: int) -> list[Op]:
+        """The same, oldest first."""
+        key = ("carrying", root, len(self.ops))
+        found: list[Op] | None = self.memo.get(key)
+        if found is None:
+            found = self.keep(key, [self.ops[number] for number in sorted(self.carriers(root))])
+        return found
+
+    def keep(self, key: object, found: Kept) -> Kept:
+        """Remember an answer that is as long as the way behind a loss, while there is room for such."""
+        if self._kept + len(found) <= MOST_KEPT:
+            self._kept += len(found)
+            self.memo[key] = found
+        return found
+
+    def _carriers(self, root: int) -> set[int]:
         seen: set[int] = set()
         # Below a re-entrant checkpoint that kept its gradient, every value dependence is one.
         stack = [(root, True)]

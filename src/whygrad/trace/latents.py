@@ -56,8 +56,7 @@ def _source(graph: Graph, sample: Op) -> list[Op]:
 
 def _taken_in(graph: Graph, root: int) -> Iterator[tuple[Op, Op]]:
     """Layers that gradient passes through, each with a sample among its operands."""
-    for number in sorted(graph.carriers(root)):
-        op = graph[number]
+    for op in graph.carrying(root):
         if layer(graph, op):
             for operand, found in graph.operands(op):
                 if found.parameter is None and not operand.selector:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from whygrad.trace.anatomy import (
     CONTRACTIONS,
-    PROBABILITIES,
     PRODUCTS,
     Summand,
     bare,
-    head,
+    formula,
+    heads,
     layer,
+    probability_like,
     score_like,
     summands,
     tops,
@@ -22,6 +23,7 @@ from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward, Optimizer
 from whygrad.trace.losses import latest
 from whygrad.trace.trace import Trace
+from whygrad.trace.uses import steps_using
 
 
 @dataclass(slots=True)
@@ -45,7 +47,7 @@ def consumed(trace: Trace, backward: Backward) -> dict[int, set[int]]:
 
 def _consumed(trace: Trace, backward: Backward) -> dict[int, set[int]]:
     out: dict[int, set[int]] = {}
-    for step in trace.steps:
+    for step in steps_using(trace, backward.id):
         for number, ids in step.consumed.items():
             if backward.id in ids:
                 out.setdefault(number, set()).add(step.optimizer)
@@ -132,7 +134,7 @@ def attached_weights(trace: Trace) -> Iterator[Leak]:
     graph = trace.graph
     for backward in latest(trace):
         assert backward.root is not None
-        for op in head(graph, backward.root):
+        for op in formula(graph, backward.root):
             if op.name not in PRODUCTS and op.name not in CONTRACTIONS:
                 continue
             operands = [i.op for i in op.inputs if op.passes(i) and not i.selector]
@@ -147,15 +149,11 @@ def _weighs(trace: Trace, backward: Backward, op: Op, score: int, weight: int) -
     if not score_like(graph, score) or not tops(graph, score) or score_like(graph, weight):
         return
     for summand in summands(graph, weight):
-        if not summand.open or not tops(graph, summand.op) or _probability(graph, summand.op):
+        if not summand.open or not tops(graph, summand.op) or probability_like(graph, summand.op):
             continue
         leak = leak_onto(trace, backward, op, graph[summand.op], summand.reach(graph) - graph.reach(score))
         if leak is not None:
             yield leak
-
-
-def _probability(graph: Graph, root: int) -> bool:
-    return any(op.name in PROBABILITIES for op in head(graph, root))
 
 
 def multiplier_terms(trace: Trace) -> Iterator[tuple[Leak, frozenset[int]]]:
@@ -163,8 +161,8 @@ def multiplier_terms(trace: Trace) -> Iterator[tuple[Leak, frozenset[int]]]:
     graph = trace.graph
     for backward in latest(trace):
         assert backward.root is not None
-        ops = list(head(graph, backward.root))
-        squared = {inner.id for op in ops if op.name in EVEN for inner in head(graph, op.id)}
+        ops = formula(graph, backward.root)
+        squared = {inner.id for inner in heads(graph, [op.id for op in ops if op.name in EVEN])}
         for op in ops:
             operands = [i.op for i in op.inputs if op.passes(i) and not i.selector]
             if op.name not in PRODUCTS or len(operands) != 2 or op.id in squared:

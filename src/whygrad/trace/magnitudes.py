@@ -24,8 +24,7 @@ def depth(trace: Trace, backward: Backward) -> list[Layer]:
     graph = trace.graph
     out: dict[int, Layer] = {}
     assert backward.root is not None
-    for number in sorted(graph.carriers(backward.root)):
-        op = graph[number]
+    for op in graph.carrying(backward.root):
         weights = [f.parameter for _, f in graph.operands(op) if f.parameter is not None and len(f.shape) > 1]
         for parameter in weights if op.layer else ():
             if parameter in backward.largest:

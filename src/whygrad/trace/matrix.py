@@ -9,7 +9,8 @@ from whygrad.trace.grouping import modules
 from whygrad.trace.ledger import Backward
 from whygrad.trace.site import Site
 from whygrad.trace.terms import Term, terms
-from whygrad.trace.trace import Trace
+from whygrad.trace.trace import Trace, worked_out_once
+from whygrad.trace.uses import alike, clears_of, steps_using
 
 
 @dataclass(slots=True)
@@ -92,28 +93,43 @@ def _fill(
     if not reached:
         return
     cell = Cell(len(reached), len(numbers))
-    names = {o.id: o.name for o in trace.optimizers}
-    loss = (backward.site, backward.library, backward.made)
-    mine = {b.id for b in trace.backwards if (b.site, b.library, b.made) == loss}
-    for step in trace.steps:
-        if any(mine.intersection(step.consumed.get(n, ())) for n in reached):
-            cell.consumed_by.append(names[step.optimizer])
-    cell.consumed_by = list(dict.fromkeys(cell.consumed_by))
+    mine = {b.id for b in alike(trace, backward)}
+    cell.consumed_by = _consumed_by(trace, mine, reached)
     if not cell.consumed_by:
-        lost = [c.site for c in trace.clears if any(mine.intersection(c.discarded.get(n, ())) for n in reached)]
-        cell.discarded_by = [site for site in dict.fromkeys(lost) if site is not None]
+        cell.discarded_by = _discarded_by(trace, mine, reached)
     if part is not None and backward.squares:
         cell.norm = math.sqrt(sum(backward.squares.get((part.op, n), 0.0) for n in numbers))
         cell.share = 1.0
-        if not cell.norm and not _ever(trace, mine, part, numbers):
+        if not cell.norm and not _ever(trace, alike(trace, backward), part, numbers):
             return  # Connected, and the gradient is exactly zero every time: the term does not train it.
     row.cells[module] = cell
 
 
-def _ever(trace: Trace, mine: set[int], part: Term, numbers: list[int]) -> bool:
+def _consumed_by(trace: Trace, mine: set[int], reached: frozenset[int]) -> list[str]:
+    """Optimizers that used what these backwards left on the parameters, as they came."""
+    found: dict[int, None] = {}
+    for step in steps_using(trace, *mine):
+        used = step.optimizer in found or any(mine.intersection(step.consumed.get(n, ())) for n in reached)
+        if used:
+            found[step.optimizer] = None
+    names = _names(trace)
+    return list(dict.fromkeys(names[number] for number in found))
+
+
+def _discarded_by(trace: Trace, mine: set[int], reached: frozenset[int]) -> list[Site]:
+    lost = [c.site for c in clears_of(trace, *mine) if any(mine.intersection(c.discarded.get(n, ())) for n in reached)]
+    return [site for site in dict.fromkeys(lost) if site is not None]
+
+
+@worked_out_once
+def _names(trace: Trace) -> dict[int, str]:
+    return {optimizer.id: optimizer.name for optimizer in trace.optimizers}
+
+
+def _ever(trace: Trace, mine: list[Backward], part: Term, numbers: list[int]) -> bool:
     """Whether the term gave the module any gradient in some other measured backward of the loss."""
-    for backward in trace.rooted:
-        if backward.id in mine and backward.squares and backward.root is not None:
+    for backward in mine:
+        if backward.squares and backward.root is not None and backward.root in trace.graph.ops:
             for other in terms(trace.graph, backward.root):
                 if other.site == part.site and any(backward.squares.get((other.op, n)) for n in numbers):
                     return True

@@ -12,7 +12,7 @@ from whygrad.trace.ledger import Backward, Optimizer
 from whygrad.trace.losses import latest
 from whygrad.trace.paths import EXTREMES
 from whygrad.trace.terms import JOINS, PASSING, SCALINGS, SUMS, terms
-from whygrad.trace.trace import Trace
+from whygrad.trace.trace import Trace, worked_out_once
 
 STRAIGHT = SUMS | SCALINGS | PASSING | EXTREMES | JOINS | {"amin", "amax", "getitem", "__getitem__", "clamp"}
 PERSISTENT = 2
@@ -42,6 +42,7 @@ class Stale:
     """Others that the same statement put in their place, where it runs again and again."""
 
 
+@worked_out_once
 def unexplained(trace: Trace) -> set[int]:
     """Missing parameters for which no cut was found."""
     found = set(missing(trace))
@@ -50,6 +51,7 @@ def unexplained(trace: Trace) -> set[int]:
     return found
 
 
+@worked_out_once
 def orphans(trace: Trace) -> dict[int, list[Backward]]:
     """Parameters outside every optimizer that gradient keeps arriving at."""
     arrived: dict[int, list[Backward]] = {}
@@ -60,6 +62,7 @@ def orphans(trace: Trace) -> dict[int, list[Backward]]:
     return {n: found for n, found in arrived.items() if len(found) >= PERSISTENT or trace.parameter(n).replaced}
 
 
+@worked_out_once
 def stale(trace: Trace) -> list[Stale]:
     """Optimizers that step parameters nobody uses while their replacements collect gradient."""
     new = orphans(trace)
@@ -109,6 +112,7 @@ def _same_shapes(trace: Trace, new: set[int], old: set[int]) -> set[int]:
     return set()
 
 
+@worked_out_once
 def unheld(trace: Trace) -> list[Unheld]:
     """Parameters that were meant to train and that no optimizer holds."""
     replaced = {n for s in stale(trace) for n in s.new | s.between}
@@ -129,6 +133,7 @@ def unheld(trace: Trace) -> list[Unheld]:
     return list(out.values())
 
 
+@worked_out_once
 def _alone(trace: Trace) -> dict[int, Backward]:
     """Parameters that some term of a loss reaches and nothing else: nobody computes a term that trains nothing."""
     new = {n for n in orphans(trace) if not trace.parameter(n).loaded} - by_hand(trace)
@@ -152,6 +157,7 @@ def _scaled_only(trace: Trace, backward: Backward, held: Iterable[int]) -> bool:
     return not any(_reached(trace, op.inputs) & held for op in layers)
 
 
+@worked_out_once
 def idle(trace: Trace) -> dict[int, list[Backward]]:
     """Parameters that collect gradient beside the trained ones, to no effect: targets and other fixed networks."""
     taken = {n for s in stale(trace) for n in s.new | s.between} | {n for u in unheld(trace) for n in u.parameters}

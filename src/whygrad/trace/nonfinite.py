@@ -89,8 +89,8 @@ def poisoned(trace: Trace) -> Backward | None:
 def suspects(trace: Trace, backward: Backward) -> list[Op]:
     """Operations of that loss, one per line, whose derivative is infinite where their argument reaches its edge."""
     traced = [b for b in trace.rooted if b.site == backward.site]
-    numbers = sorted(trace.graph.carriers(traced[-1].root or 0)) if traced else []
-    found = {op.site: op for n in numbers if (op := trace.graph[n]).name in EDGED and op.site is not None}
+    ops = trace.graph.carrying(traced[-1].root or 0) if traced else []
+    found = {op.site: op for op in ops if op.name in EDGED and op.site is not None}
     return list(found.values())
 
 
@@ -161,7 +161,7 @@ def is_mask(graph: Graph, op: Op, depth: int = 0) -> bool:
 def _backward(graph: Graph, backward: Backward) -> Origin | None:
     """The loss is finite: an operation on the way was infinite and then hidden, or has no finite derivative there."""
     assert backward.root is not None
-    suspects = [op for n in sorted(graph.carriers(backward.root)) if (op := graph[n]).facts is not None]
+    suspects = [op for op in graph.carrying(backward.root) if op.facts is not None]
     for op in suspects:
         assert op.facts is not None
         if op.facts.special or op.facts.singular:

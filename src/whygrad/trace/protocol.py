@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 from whygrad.trace.ledger import Backward, Clear, Optimizer, Step
 from whygrad.trace.spells import Spell, between, spell
-from whygrad.trace.trace import Trace
+from whygrad.trace.trace import Trace, worked_out_once
+from whygrad.trace.uses import clears_in_order
 
 OFTEN = 2
 MOSTLY = 4
@@ -42,17 +44,21 @@ class Discarded:
     when: Spell
 
 
+@worked_out_once
 def starved(trace: Trace) -> list[Starved]:
-    out = []
+    out: list[Starved] = []
+    stepped: dict[int, list[Step]] = {}
+    for step in trace.steps:
+        stepped.setdefault(step.optimizer, []).append(step)
     for optimizer in trace.optimizers:
-        steps = [s for s in trace.steps if s.optimizer == optimizer.id]
-        held = set(optimizer.parameters)
-        backwards = [b for b in trace.backwards if b.deposits & held or _taken(trace, b, held)]
+        steps = stepped.get(optimizer.id, [])
         if len(steps) < OFTEN:
             continue
         if any(_fed(s) for s in steps):
             out.extend(_part(trace, optimizer, steps) or _phase(trace, optimizer, steps))
             continue
+        held = set(optimizer.parameters)
+        backwards = [b for b in trace.backwards if b.deposits & held or _taken(trace, b, held)]
         if all(b.how == "grad" for b in backwards) and _cut_off(trace, held):
             continue
         if not backwards and not all(s.closure for s in steps):
@@ -66,10 +72,9 @@ def starved(trace: Trace) -> list[Starved]:
 
 def _part(trace: Trace, optimizer: Optimizer, steps: list[Step]) -> list[Starved]:
     """Some parameters of an optimizer: their loss comes first, and whoever clears for the next one takes it away."""
-    fed = {n for s in trace.steps for n in (*s.consumed, *s.assigned)}
-    used = {i for s in trace.steps for ids in s.consumed.values() for i in ids}
-    wasted = [b for b in trace.backwards if b.id not in used]  # What trains others leaves traces here by the way.
-    part = {n for b in wasted for n in b.deposits if n in optimizer.parameters and n not in fed}
+    fed, wasted = _fed_at_all(trace), _wasted(trace)  # What trains others leaves traces here by the way.
+    held = set(optimizer.parameters) if wasted else set[int]()
+    part = {n for b in wasted for n in b.deposits if n in held and n not in fed}
     part = {n for n in part if not trace.parameter(n).consumed}
     backwards = [b for b in wasted if b.deposits & part]
     clear = _took(trace, part, steps, backwards) if part else None
@@ -99,8 +104,23 @@ def _known(trace: Trace, before: Step | None, step: Step) -> bool:
     return before is not None and trace.window(before.order) == trace.window(step.order)
 
 
-def _applied(trace: Trace) -> set[int]:
-    return trace.once("applied", lambda: {i for s in trace.steps for ids in s.consumed.values() for i in ids})
+@worked_out_once
+def _applied(trace: Trace) -> frozenset[int]:
+    """Backwards that some step used."""
+    return frozenset(i for s in trace.steps for ids in s.consumed.values() for i in ids)
+
+
+@worked_out_once
+def _fed_at_all(trace: Trace) -> frozenset[int]:
+    """Parameters on which some step found a gradient."""
+    return frozenset(n for s in trace.steps for n in (*s.consumed, *s.assigned))
+
+
+@worked_out_once
+def _wasted(trace: Trace) -> list[Backward]:
+    """Backwards that no step used."""
+    applied = _applied(trace)
+    return [b for b in trace.backwards if b.id not in applied]
 
 
 def _taken(trace: Trace, backward: Backward, held: set[int]) -> bool:
@@ -123,12 +143,14 @@ def _took(trace: Trace, held: set[int], steps: list[Step], backwards: list[Backw
     """The clearing between a backward and the step after it, in an update that began with the backward."""
     if backwards[0].order > steps[0].order:
         return None
+    deposits = sorted(b.order for b in backwards)
     for step in reversed(steps):
-        deposit = max((b.order for b in backwards if b.order < step.order), default=None)
-        if deposit is not None:
-            between = [c for c in trace.clears if deposit < c.order < step.order and c.parameters & held]
-            if between:
-                return between[0]
+        before = bisect_left(deposits, step.order)
+        if before:
+            between = clears_in_order(trace).between(deposits[before - 1], step.order)
+            found = next((c for c in between if c.parameters & held), None)
+            if found is not None:
+                return found
     return None
 
 
@@ -147,6 +169,7 @@ class _Used:
 def discarded(trace: Trace) -> list[Discarded]:
     """Losses that are consumed on some parameters at one time and cleared from them, unused, at another."""
     by_id = {b.id: b for b in trace.backwards}
+    overflowed = {b.id for b in trace.backwards if b.overflowed}
     by_hand = {n for s in trace.steps for n in s.assigned}
     by_hand |= {n for s in trace.steps if s.closure for n in trace.optimizers[s.optimizer].parameters}
     used = _consumed(trace, by_id)
@@ -156,7 +179,7 @@ def discarded(trace: Trace) -> list[Discarded]:
     for clear in trace.clears:
         for number, ids in clear.discarded.items():
             for backward in (by_id[found] for found in ids if found in by_id and number not in by_hand):
-                if backward.overflowed:
+                if backward.id in overflowed:
                     continue  # A gradient scaler leaves such a step out, and what it leaves behind is to be cleared.
                 own = used.ids.get((_loss(backward), number))
                 delayed = stepped.get(backward.id, clear.order) < clear.order  # others stepped: this one waits its turn

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import LOGS, PROBABILITIES, PRODUCTS, SHAPING, head, score_like, tops
+from whygrad.trace.anatomy import LOGS, PROBABILITIES, PRODUCTS, SHAPING, formula, head, score_like, tops
 from whygrad.trace.graph import Graph, Kind, Op
 from whygrad.trace.ledger import Backward
 from whygrad.trace.nonfinite import is_mask
@@ -50,7 +50,7 @@ def _find(trace: Trace) -> list[Ratio]:
 
 def of_loss(graph: Graph, backward: Backward, root: int) -> list[Ratio]:
     """Those that one loss is made of, nearest first."""
-    found = (_ratio(graph, backward, op) for op in head(graph, root))
+    found = (_ratio(graph, backward, op) for op in formula(graph, root))
     return [ratio for ratio in found if ratio is not None]
 
 
@@ -211,7 +211,7 @@ def batch(graph: Graph, root: int) -> frozenset[int]:
 def selected(graph: Graph, ratio: Ratio) -> bool:
     """Whether a mask picks some of the ratio's elements on their way into the loss."""
     assert ratio.backward.root is not None
-    for op in head(graph, ratio.backward.root):
+    for op in formula(graph, ratio.backward.root):
         picks = any(i.selector and graph[i.op].dtype == "bool" for i in op.inputs if i.op in graph.ops)
         if picks and any(behind.id == ratio.op.id for behind in head(graph, op.id)):
             return True
@@ -221,7 +221,7 @@ def selected(graph: Graph, ratio: Ratio) -> bool:
 def unmasked(graph: Graph, ratio: Ratio) -> float | None:
     """The part of a ratio's elements that a mask of zeros and ones lets into the loss, where one multiplies them."""
     assert ratio.backward.root is not None
-    for op in head(graph, ratio.backward.root):
+    for op in formula(graph, ratio.backward.root):
         if op.name in PRODUCTS and op.facts is not None and op.facts.weight is not None and op.shape == ratio.op.shape:
             masks = [found for i, found in graph.operands(op) if not op.passes(i) and is_mask(graph, found)]
             if masks and any(behind.id == ratio.op.id for behind in head(graph, op.id)):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from whygrad.trace import activity
-from whygrad.trace.anatomy import NORMALISING, SHAPING, behind_shaping, head, layer
+from whygrad.trace.anatomy import NORMALISING, SHAPING, behind_shaping, formula, layer
 from whygrad.trace.errors import errors
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.losses import latest
@@ -31,7 +31,7 @@ def rectified(trace: Trace) -> Iterator[Rectified]:
     graph = trace.graph
     for backward in latest(trace):
         assert backward.root is not None
-        for op in head(graph, backward.root):
+        for op in formula(graph, backward.root):
             found = _through(graph, op.inputs[0].op) if op.inputs else None
             if op.name in NORMALISING and found is not None and _rectifies(graph, found):
                 yield Rectified(found, op, "logits")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from heapq import heappop, heappush
 
 from whygrad.trace.anatomy import PRODUCTS, SHAPING, log_like, tops
 from whygrad.trace.errors import Error, errors
@@ -13,7 +14,8 @@ from whygrad.trace.grouping import modules
 from whygrad.trace.ledger import Backward, Copy
 from whygrad.trace.losses import latest
 from whygrad.trace.ratios import Ratio, ratios
-from whygrad.trace.trace import Trace
+from whygrad.trace.trace import Trace, worked_out_once
+from whygrad.trace.uses import steps_in_order
 
 ENOUGH = 20
 """Updates before a network that never moved is one that never will."""
@@ -22,6 +24,7 @@ MOVED = 1e-3
 TARGET = re.compile(r"target|targ|tgt", re.IGNORECASE)
 
 
+@worked_out_once
 def copied_only(trace: Trace) -> frozenset[int]:
     """Parameters that follow others: written from them, or made as a copy, and never a prediction of their own."""
     written = {n for c in trace.copies if c.sources for n in c.into - c.sources}
@@ -35,6 +38,7 @@ def copied_only(trace: Trace) -> frozenset[int]:
     return frozenset((written | made) - predictions - (sources - written))
 
 
+@worked_out_once
 def averages(trace: Trace) -> frozenset[int]:
     """Parameters that are blended, again and again, with those of a trained network: exponential averages.
 
@@ -96,17 +100,15 @@ def lagging(trace: Trace) -> list[Lagging]:
 
 def _last(graph: Graph, root: int, parameters: frozenset[int]) -> Op:
     """The operation nearest to a value that applies one of these parameters."""
-    stack, seen = [root], {root}
+    stack, seen = [-root], {root}
     while stack:
-        number = max(stack)
-        stack.remove(number)
-        op = graph[number]
+        op = graph[-heappop(stack)]
         for operand, behind in graph.operands(op):
             if behind.parameter in parameters:
                 return op
             if operand.op not in seen:
                 seen.add(operand.op)
-                stack.append(operand.op)
+                heappush(stack, -operand.op)
     return graph[root]
 
 
@@ -136,8 +138,13 @@ def _from_themselves(trace: Trace, started: int) -> frozenset[int]:
 def _written_in_vain(trace: Trace) -> frozenset[int]:
     """Parameters that a copy wrote from others which a step had moved, and that kept their values all the same."""
     out: set[int] = set()
-    for copy in trace.copies:
-        stepped = {n for s in trace.steps if s.order < copy.order for n, deposits in s.consumed.items() if deposits}
+    stepped: set[int] = set()
+    steps = iter(steps_in_order(trace).events)
+    step = next(steps, None)
+    for copy in sorted(trace.copies, key=lambda copy: copy.order):
+        while step is not None and step.order < copy.order:
+            stepped.update(n for n, deposits in step.consumed.items() if deposits)
+            step = next(steps, None)
         out |= {n for n, sources in copy.pairs.items() if sources and sources <= stepped}
     return frozenset(n for n in out if trace.parameter(n).rewritten and trace.parameter(n).still >= ENOUGH)
 

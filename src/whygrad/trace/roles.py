@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from whygrad.trace.anatomy import bare, head, score_like
+from whygrad.trace.anatomy import bare, formula, score_like
 from whygrad.trace.consumption import trained
 from whygrad.trace.crosstalk import judged, judgements
 from whygrad.trace.grouping import modules
@@ -56,7 +56,7 @@ def _policies(trace: Trace, values: set[int]) -> set[int]:
     found: set[int] = set()
     for backward in latest(trace):
         assert backward.root is not None
-        for op in head(graph, backward.root):
+        for op in formula(graph, backward.root):
             if op.name in ("mul", "cross_entropy", "nll_loss", "__rmul__") and op.requires_grad:
                 for operand in op.inputs:
                     if op.passes(operand) and score_like(graph, operand.op):
@@ -101,7 +101,7 @@ def _multiplies(trace: Trace, number: int) -> bool:
     graph = trace.graph
     for backward in latest(trace):
         assert backward.root is not None
-        for op in head(graph, backward.root):
+        for op in formula(graph, backward.root):
             if op.name in ("mul", "__rmul__") and any(
                 op.passes(i) and number in graph.reach(i.op) and bare(graph, i.op) for i in op.inputs
             ):

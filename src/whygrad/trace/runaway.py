@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from whygrad.trace.anatomy import behind_shaping, head, of_network, summands
+from whygrad.trace.anatomy import adds_scaled_network, behind_shaping, head, heads
 from whygrad.trace.errors import Error, errors
 from whygrad.trace.evaluations import Evaluation, evaluations
 from whygrad.trace.graph import Graph, Op
@@ -83,19 +83,17 @@ def _computed(graph: Graph, error: Error) -> Iterator[float]:
     for op in head(graph, error.op.id, gradient=False):
         if op.facts is None or op.facts.addends is None or len(op.inputs) != 2:
             continue
-        sides = [summands(graph, operand.op) for operand in op.inputs]
-        values = [any(s.scaled and of_network(graph, s.op) for s in side) for side in sides]
+        values = [operand.op in graph.ops and adds_scaled_network(graph, operand.op) for operand in op.inputs]
         if values[0] != values[1]:
             yield op.facts.addends[values.index(False)]
 
 
 def _discount(graph: Graph, error: Error) -> float:
     """As written in the target, if it is: the largest factor just below one."""
+    joined = dict.fromkeys(summand.joined for summand in error.target if summand.scaled)
     factors = [
         op.scalar
-        for summand in error.target
-        if summand.scaled
-        for op in head(graph, summand.joined, gradient=False)
+        for op in heads(graph, joined, gradient=False)
         if op.name in SCALINGS and op.scalar is not None and LOWEST <= op.scalar < 1
     ]
     return max(factors, default=UNKNOWN)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import head
+from whygrad.trace.anatomy import formula
 from whygrad.trace.graph import Graph, Kind, Op
 from whygrad.trace.ledger import Backward
 from whygrad.trace.ratios import MADE_UP
@@ -41,7 +41,7 @@ def outer_products(trace: Trace) -> Iterator[Outer]:
     seen: set[object] = set()
     for backward in reversed(trace.rooted):
         assert backward.root is not None
-        ops = sorted(head(trace.graph, backward.root, gradient=False), key=lambda op: op.id)
+        ops = sorted(formula(trace.graph, backward.root, gradient=False), key=lambda op: op.id)
         for op in ops:
             pair = _met(trace.graph, op)
             if pair is not None and op.site not in seen and not _follows(trace.graph, op, seen):

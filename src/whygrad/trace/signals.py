@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import PRODUCTS, behind_shaping, head, score_like
+from whygrad.trace.anatomy import PRODUCTS, behind_shaping, formula, heads, score_like
 from whygrad.trace.errors import Error, errors
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward
@@ -53,7 +53,7 @@ def _of_ratio(graph: Graph, root: int, ratio: Ratio) -> Iterator[Signal]:
         yield Signal("ratio", facts.mean, ratio.op)
     if facts is not None and facts.divergence is not None:
         yield Signal("approx_kl", facts.divergence)
-    for op in head(graph, root):
+    for op in formula(graph, root):
         clips = op.name in ("clamp", "clip") and any(i.op == ratio.op.id for i in op.inputs)
         if clips and op.facts is not None and op.facts.killed is not None:
             yield Signal("clip_fraction", op.facts.killed)
@@ -62,7 +62,7 @@ def _of_ratio(graph: Graph, root: int, ratio: Ratio) -> Iterator[Signal]:
 
 def _weighing(graph: Graph, root: int) -> tuple[Op, int] | None:
     """The product of log-probabilities (or a ratio of them) with numbers, and which operand they are."""
-    for op in head(graph, root):
+    for op in formula(graph, root):
         if op.name not in PRODUCTS or len(op.inputs) != 2 or op.facts is None or op.facts.weight is None:
             continue
         carrying = [i.op for i in op.inputs if op.passes(i)]
@@ -75,12 +75,12 @@ def _weighing(graph: Graph, root: int) -> tuple[Op, int] | None:
 
 def _entropy(graph: Graph, root: int, scores: list[int]) -> Iterator[Signal]:
     """Of the distribution that the actions are scored by, in nats."""
-    for op in head(graph, root):
+    for op in formula(graph, root):
         gaussian = op.scalar is not None and math.isclose(op.scalar, GAUSSIAN, rel_tol=1e-6)
         if gaussian and op.facts is not None and op.facts.mean is not None:
             yield Signal("entropy", op.facts.mean)
             return
-    for op in (behind for score in scores for behind in head(graph, score)):
+    for op in heads(graph, scores):
         source = graph.ops.get(op.inputs[0].op) if op.inputs else None
         if op.facts is not None and op.facts.undecided is not None and source is not None and source.shape:
             yield Signal("entropy", op.facts.undecided * math.log(source.shape[-1]))

@@ -40,7 +40,15 @@ class Term:
 
 
 def terms(graph: Graph, root: int) -> list[Term]:
-    """Split the loss at its sums; the order is that of the source."""
+    """Split the loss at its sums; the order is that of the source. Nobody may change the list."""
+    key = ("terms", root)
+    if key not in graph.memo:
+        graph.memo[key] = _split(graph, root)
+    found: list[Term] = graph.memo[key]
+    return found
+
+
+def _split(graph: Graph, root: int) -> list[Term]:
     groups: dict[object, list[int]] = {}
     sites: dict[object, Site | None] = {}
     operands: dict[object, tuple[Site, int] | None] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import Any, TypeVar
 
 from whygrad.trace.children import Children
@@ -134,3 +134,13 @@ class Trace:
     def rooted(self) -> list[Backward]:
         """Backwards whose loss is in the shadow graph."""
         return [b for b in self.backwards if b.root is not None and b.root in self.graph.ops]
+
+
+def worked_out_once(question: Callable[[Trace], T]) -> Callable[[Trace], T]:
+    """For questions about a whole trace that many rules ask; nobody may change the answer."""
+
+    @wraps(question)
+    def asked(trace: Trace) -> T:
+        return trace.once(question, lambda: question(trace))
+
+    return asked

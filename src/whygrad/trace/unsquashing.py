@@ -24,8 +24,7 @@ class Unsquashed:
 
 def unsquashed(graph: Graph, backward: Backward) -> Unsquashed | None:
     """The inverse of a tanh behind this loss, where the clamp before it changed part of the batch."""
-    for number in sorted(graph.carriers(backward.root or 0)):
-        inverse = graph[number]
+    for inverse in graph.carrying(backward.root or 0):
         clamp = graph.ops.get(inverse.inputs[0].op) if inverse.name in ("atanh", "arctanh") else None
         share = clamp.facts.killed if clamp is not None and clamp.facts is not None else None
         if clamp is not None and share is not None and share >= FEWEST and _squashed(graph, clamp):

@@ -98,7 +98,7 @@ def _parameter(known: Known) -> Parameter:
         known.replaced,
         known.frozen,
         tensor is not None and not tensor.requires_grad,
-        known.companions,
+        known.family.numbers() if known.family is not None else frozenset(),
         known.used,
         known.consumed,
         absent=known.absent >= LONG_ABSENT or not known.consumed,

@@ -94,7 +94,7 @@ class Backwards:
         self._roots[loss] = count + 1
         first = MOST_ROOTS if capture.window.first else 1
         keep = root is not None and (count < first or count & (count - 1) == 0)
-        if count < 2 or capture.naming.wanted():
+        if (count < 2 and capture.naming.due(frame)) or capture.naming.wanted():
             capture.guard(lambda: capture.naming.look(frame), "names")
         capture.mode.pause.depth += 1
         capture.calls_at_backward = capture.mode.calls

@@ -42,16 +42,16 @@ class Extraction:
         """Extract everything behind a loss; returns its number in the graph."""
         values: dict[float, Node] | None = None
         queue: deque[Node] = deque([root])
-        count = 0
+        fresh: list[Op] = []
         while queue:
             node = queue.popleft()
             if node.serial in self.graph.ops:
                 continue
-            count += 1
-            if count > MOST_OPS:
+            if len(fresh) >= MOST_OPS:
                 self.truncated = True
                 break
             op = self.graph.add(self._op(node))
+            fresh.append(op)
             _as_constructor(op)
             queue.extend(operand for operand, _, _ in node.inputs)
             if op.site is not None and (node.constant or _takes_legacy(node, op.site)):
@@ -60,7 +60,7 @@ class Extraction:
                 if values is None:
                     values = self._known_values()
                 queue.extend(self._link_by_value(node, op, values))
-        self._place_constructors()
+        self._place_constructors(fresh)
         return root.serial
 
     def _op(self, node: Node) -> Op:
@@ -138,9 +138,9 @@ class Extraction:
             op.inputs = tuple(Input(s, carries=True) for s in sources)
         return list(sources.values())
 
-    def _place_constructors(self) -> None:
+    def _place_constructors(self, users: list[Op]) -> None:
         """Where a legacy constructor made a tensor: read from the source that feeds its use."""
-        for user in list(self.graph.ops.values()):
+        for user in users:
             for _, op in self.graph.operands(user):
                 if op.name == "Tensor" and op.kind is Kind.COPY and op.site is None:
                     op.site = _constructor(user.site) or user.site

@@ -13,6 +13,9 @@ from whygrad.capture.torch import modules
 from whygrad.capture.torch.aliasing import Aliasing
 from whygrad.capture.torch.parameters import Parameters
 
+MOST_LOOKS = 64
+"""From one function; from there on only after twice as many, or where a parameter has come that has no name."""
+
 
 class Naming(Search):
     """Collects the best name of each parameter; a path through variables beats one through `self`."""
@@ -23,8 +26,17 @@ class Naming(Search):
         self.optimizers: dict[int, str] = {}
         self.aliasing = Aliasing(parameters)
         self._nameless = 0
+        self._looks: dict[int, int] = {}
+        """By function."""
         self._rank: dict[int, tuple[bool, bool, int, int, str]] = {}
         self._optimizer_rank: dict[int, tuple[bool, int, int, str]] = {}
+
+    def due(self, frame: FrameType) -> bool:
+        """Whether to look from a function again, for a new loss or optimizer. A script with a thousand losses
+        in one function has thousands of variables, and to go through all of them for each would take minutes."""
+        code = frame.f_code
+        looks = self._looks[id(code)] = self._looks.get(id(code), 0) + 1
+        return looks <= MOST_LOOKS or looks & (looks - 1) == 0
 
     def wanted(self) -> bool:
         """Parameters have come since the last look, and one may have a name by now."""

@@ -6,13 +6,16 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from whygrad.capture.torch.leaves import leaves
 from whygrad.capture.torch.unheard import opaque
 from whygrad.trace import Site
+
+if TYPE_CHECKING:
+    from whygrad.capture.torch.families import Family
 
 
 @dataclass
@@ -29,7 +32,7 @@ class Known:
     replaced: Site | None = None
     """The assignment that put it in the place of another."""
     frozen: Site | None = None
-    companions: frozenset[int] = frozenset()
+    family: Family | None = None
     used: bool = False
     consumed: int = 0
     absent: int = 0

@@ -48,7 +48,7 @@ class Stepping:
                     capture.protocol.resumed = held.number
                 capture.mode.pause.depth = 0 if closure else 1  # What the optimizer does itself is not the script's.
             return
-        if held.traced_steps < 2 or capture.naming.wanted():
+        if (held.traced_steps < 2 and capture.naming.due(frame)) or capture.naming.wanted():
             capture.guard(lambda: capture.naming.look(frame), "names")
         held.traced_steps += 1
         capture.traced_updates += 1

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from whygrad.capture import frames
-from whygrad.capture.torch import modules
 from whygrad.capture.torch.entrances import sources
+from whygrad.capture.torch.families import Families
 from whygrad.capture.torch.naming import enclosing_modules
 from whygrad.capture.torch.shadow import Node
 
@@ -26,6 +26,7 @@ class Touching:
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
+        self._families = Families(capture.parameters)
 
     def written(self, tensor: Tensor, node: Node, operands: list[Node]) -> None:
         found: set[int] = set()
@@ -52,10 +53,8 @@ class Touching:
         known = self.capture.parameters[number]
         known.used = True
         self.capture.weights.used(known)
-        if not known.companions:
-            held = (p for m in enclosing_modules(sys._getframe(1)) for p in modules.parameters(m))
-            found = (self.capture.parameters.find(p) for p in held)
-            known.companions = frozenset(k.number for k in found if k is not None) - {number}
+        if known.family is None:
+            known.family = self._families.around(enclosing_modules(sys._getframe(1)), self.capture.clock.now)
 
 
 def _initialising(node: Node) -> bool:
