@@ -2,9 +2,9 @@
 
     python benchmarks/processes.py [--rounds 5] [NAME ...]
 
-Time is the processor's, of all threads, so that a busy machine disturbs little; wall time stands beside it. The scripts in
-`processes/` are written as such scripts usually are; each has a limit for the quotient of the two times, and the first one
-for the difference, too.
+Time is the processor's, of all threads, so that a busy machine disturbs little; wall time stands beside it. The scripts
+in `processes/` are written as such scripts usually are. Each has a limit for the quotient of the two times, and the
+first one for the difference, too.
 """
 
 from __future__ import annotations
