@@ -157,11 +157,14 @@ class Capture:
     def at_first_step(self, trains: Callable[[], None]) -> None:
         """In a forked process, which is not watched: call this once, when an optimizer steps."""
 
-        def stepped(*_: Any) -> None:
-            hook.remove()
-            self.guard.final(trains, "children")
+        told: list[bool] = []
 
-        hook = register_optimizer_step_post_hook(stepped)
+        def stepped(*_: Any) -> None:
+            if not told:
+                told.append(True)  # And not removed: torch is just going through these hooks.
+                self.guard.final(trains, "children")
+
+        register_optimizer_step_post_hook(stepped)
 
     def open(self) -> None:
         if self.tracing:
