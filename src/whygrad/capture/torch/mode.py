@@ -64,8 +64,8 @@ class ShadowMode(TorchFunctionMode):
         if frame.f_code is _DISPATCHING and frame.f_back is not None:
             asking = frame.f_back
             calling = asking.f_back or frame
-            if getattr(func, "__code__", None) is not asking.f_code:
-                func, call, kwargs = _resumed(asking, func, args, kwargs)
+            if isinstance(func, FunctionType) and func.__code__ is not asking.f_code:
+                func, call, kwargs = _resumed(asking, args, kwargs)
         elif isinstance(func, FunctionType):
             func = call = _method(func)
         if not self.live or self.pause.depth or rewritten():
@@ -142,7 +142,7 @@ def _method(func: Any) -> Any:
     return own
 
 
-def _resumed(asking: FrameType, func: Any, args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+def _resumed(asking: FrameType, args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
     """What torch writes in Python asks the mode from inside of itself, and names itself by its public name.
 
     Under that name there may be another function by now: one of the script's, which has been called already, or one
@@ -153,12 +153,11 @@ def _resumed(asking: FrameType, func: Any, args: Any, kwargs: dict[str, Any]) ->
     if known is None:
         empty = tuple(CellType() for _ in code.co_freevars)
         known = _asking[code] = FunctionType(code, asking.f_globals, code.co_name, None, empty)
-    public = known if isinstance(func, FunctionType) else func
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     missing = [name for name in names[min(len(args), code.co_argcount) :] if name not in kwargs]
     if not missing and not code.co_freevars:
-        return public, known, kwargs
+        return known, known, kwargs
     values = frames.variables(asking)
     kwargs = {**kwargs, **{name: values[name] for name in missing if name in values}}
     cells = tuple(CellType(values[name]) if name in values else CellType() for name in code.co_freevars)
-    return public, FunctionType(code, asking.f_globals, code.co_name, None, cells), kwargs
+    return known, FunctionType(code, asking.f_globals, code.co_name, None, cells), kwargs
