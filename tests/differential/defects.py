@@ -1,6 +1,6 @@
 """Defects of earlier days, put back one at a time into a copy of whygrad: the comparison must notice each.
 
-    python tests/differential/defects.py [--jobs 2] [NAME ...]
+python tests/differential/defects.py [--jobs 2] [NAME ...]
 """
 
 from __future__ import annotations
@@ -51,7 +51,12 @@ DEFECTS = (
         "exceptions of the script's signal handlers are swallowed",
         "signals/alarm_that_raises",
         "capture/blame.py",
-        (("if not isinstance(error, Exception) or not _raised_by_us(error.__traceback__):\n        return False", "return True"),),
+        (
+            (
+                "if not isinstance(error, Exception) or not _raised_by_us(error.__traceback__):\n        return False",
+                "return True",
+            ),
+        ),
     ),
     Defect(
         "the report goes into a file of the script's that got our descriptor",
@@ -99,15 +104,23 @@ DEFECTS = (
         "a status that does not fit ends in an exception of whygrad's",
         "exits/exit_status",
         "cli/last_words.py",
-        (("return int(error.code) if abs(error.code) <= sys.maxsize else -1", "return int(error.code).__index__() << 64"),),
+        (
+            (
+                "return int(error.code) if abs(error.code) <= sys.maxsize else -1",
+                "return int(error.code).__index__() << 64",
+            ),
+        ),
     ),
     Defect(
         "a forked child's first step changes the hooks that it stands in",
         "processes/fork_and_train",
         "capture/torch/capture.py",
         (
-            ("        register_optimizer_step_post_hook(stepped)", "        hook = register_optimizer_step_post_hook(stepped)"),
-            ("            if not told:\n", "            hook.remove()\n            if not told:\n"),
+            (
+                "        register_optimizer_step_post_hook(stepped)",
+                "        hook = register_optimizer_step_post_hook(stepped)",
+            ),
+            ("            if not known:\n", "            hook.remove()\n            if not known:\n"),
         ),
     ),
 )

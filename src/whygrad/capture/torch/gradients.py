@@ -56,16 +56,11 @@ class Gradients:
         self._handed.clear()
         self._scaled = False
 
-    def applied(self, held: Iterable[tuple[Known, Tensor]]) -> None:
-        """Tracing is taken up at a step: it applies what stands on these, whichever backwards that came from."""
-        for known, tensor in held:
-            known.leftover = tensor.grad is not None
-
     # -- calls that clear, clip and scale
 
     def follow(self, during: Detours) -> None:
         during.set(torch.optim.Optimizer, "zero_grad", partial(self._clearing, read=_optimizer_tensors))
-        during.set(torch.nn.Module, "zero_grad", partial(self._clearing, read=_module_tensors))
+        during.set(torch.nn.Module, "zero_grad", partial(self._clearing, read=modules.parameters))
         for name, how in CLIPPING.items():
             if hasattr(torch.nn.utils, name):
                 during.set(torch.nn.utils, name, partial(self._clipping, how=how))
@@ -300,7 +295,3 @@ def _deposited(node: Node, most: int = 200) -> set[int]:
 
 def _optimizer_tensors(optimizer: Any) -> list[Tensor]:
     return [p for group in groups(optimizer) for p in group["params"]]
-
-
-def _module_tensors(module: Any) -> list[Tensor]:
-    return modules.parameters(module)

@@ -259,6 +259,12 @@ class Protocol:
         remember(self.steps, step)
         return step
 
+    def resume(self, held: Held) -> None:
+        """Tracing is taken up at this step: it applies what stands there, whichever backwards that came from."""
+        self.resumed = held.number
+        for known, tensor in held.tensors:
+            known.leftover = tensor.grad is not None
+
     def _leftover(self, held: Held) -> frozenset[int] | None:
         """What was applied at the step where tracing was taken up, and stands there still at the next one."""
         if self.resumed != held.number:

@@ -44,8 +44,7 @@ class Stepping:
             if capture.window.should_open(capture.protocol.updates, unseen, symptom):
                 capture.open()
                 if not closure:
-                    capture.gradients.applied(held.tensors)
-                    capture.protocol.resumed = held.number
+                    capture.protocol.resume(held)
                 capture.mode.pause.depth = 0 if closure else 1  # What the optimizer does itself is not the script's.
             return
         if (held.traced_steps < 2 and capture.naming.due(frame)) or capture.naming.wanted():
