@@ -11,7 +11,7 @@ import torch
 from whygrad.capture.search import is_a, real
 from whygrad.capture.torch import methods
 from whygrad.capture.torch.shadow import Node, Shadow
-from whygrad.capture.torch.unheard import Unheard
+from whygrad.capture.torch.unheard import Unheard, opaque
 
 MOST_VALUES = 64
 """Elements of an array that are remembered or looked at: a match of one unusual number is enough."""
@@ -48,7 +48,7 @@ def origin_of_tensor(shadow: Shadow, tensor: torch.Tensor) -> Node | None:
         or not 0 < tensor.numel() <= LARGEST
     ):
         return None
-    if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or opaque(tensor):
         return None  # A wrapper need not have memory or numbers of its own.
     known = shadow.origin_of_memory(tensor.data_ptr())
     if known is not None:

@@ -12,7 +12,7 @@ from whygrad.capture import frames
 from whygrad.capture.torch import methods
 from whygrad.capture.torch.parameters import Parameters
 from whygrad.capture.torch.shadow import Node, Shadow, telling
-from whygrad.capture.torch.unheard import NoHistory
+from whygrad.capture.torch.unheard import NoHistory, opaque
 from whygrad.capture.torch.vocabulary import LAYERS
 from whygrad.source import expressions
 from whygrad.source.feeding import feeding
@@ -154,7 +154,7 @@ def _readable(tensor: torch.Tensor) -> bool:
         and tensor.device.type == "cpu"
         and tensor.layout == torch.strided
     )
-    return near and 0 < tensor.numel() < LARGEST
+    return near and 0 < tensor.numel() < LARGEST and not opaque(tensor)
 
 
 def _takes_legacy(node: Node, site: Site) -> bool:

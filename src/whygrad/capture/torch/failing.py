@@ -12,7 +12,7 @@ import torch
 from whygrad.capture import frames
 from whygrad.capture.torch import methods
 from whygrad.capture.torch.elsewhere import listened
-from whygrad.capture.torch.unheard import Unheard
+from whygrad.capture.torch.unheard import Unheard, opaque
 from whygrad.trace import Backward, Kind, Op
 from whygrad.trace.anatomy import behind_shaping, head
 from whygrad.trace.ledger import Failure
@@ -74,7 +74,9 @@ class Failing:
 
     def poisoned(self) -> bool:
         """Whether weights are not finite already, so that every forward is not."""
-        tensors = [t for _, t in self.capture.parameters.living() if t.is_floating_point() and not t.is_meta]
+        tensors = [
+            t for _, t in self.capture.parameters.living() if t.is_floating_point() and not t.is_meta and not opaque(t)
+        ]
         return any(not methods.true(methods.all_of(torch.isfinite(methods.detach(t)))) for t in tensors)
 
     def _match(self, loss: Tensor, backward: Backward) -> int | None:

@@ -92,7 +92,13 @@ def _edges(node: Node) -> tuple[float, ...]:
 def look_at_input(node: Node, tensor: Tensor) -> None:
     """Data from outside: is it finite, is it a mask?"""
     plain = type(tensor) in (Tensor, torch.nn.Parameter) and tensor.layout == torch.strided and not tensor.is_nested
-    if not plain or tensor.is_meta or not tensor.is_floating_point() or not 0 < tensor.numel() <= LARGEST:
+    if (
+        not plain
+        or tensor.is_meta
+        or opaque(tensor)
+        or not tensor.is_floating_point()
+        or not 0 < tensor.numel() <= LARGEST
+    ):
         return
     with Unheard():  # Entrances come here with the mode on.
         values = methods.detach(tensor)

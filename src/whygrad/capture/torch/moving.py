@@ -10,6 +10,7 @@ from whygrad.capture.torch import methods
 from whygrad.capture.torch.parameters import Known
 from whygrad.capture.torch.statistics import flat
 from whygrad.capture.torch.transfer import Parcel
+from whygrad.capture.torch.unheard import opaque
 
 Tensor = torch.Tensor
 COMPARED = 16_384
@@ -58,7 +59,7 @@ def _seen(tensor: Tensor) -> Tensor | None:
     """Some of its values, in its own memory."""
     data = getattr(tensor, "_local_tensor", tensor)
     plain = type(data) in (Tensor, torch.nn.Parameter) and data.layout == torch.strided and not data.is_nested
-    if not plain or data.is_meta or data.is_inference() or not data.is_floating_point():
+    if not plain or opaque(data) or data.is_meta or data.is_inference() or not data.is_floating_point():
         return None
     if data.device.type not in ("cpu", "cuda") or not data.numel():
         return None

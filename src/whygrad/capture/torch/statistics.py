@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from whygrad.capture.torch import methods
+from whygrad.capture.torch.unheard import opaque
 from whygrad.telemetry.histogram import BINS, LOWEST, Histogram
 from whygrad.telemetry.record import Gradient
 
@@ -55,6 +56,8 @@ def values(grad: Tensor) -> Tensor | str:
         grad = grad.coalesce().values()
     if type(grad) not in (Tensor, torch.nn.Parameter) or grad.layout != torch.strided or grad.is_nested:
         return f"gradients of type {type(grad).__name__} are not measured"
+    if opaque(grad):
+        return "gradients whose memory was freed are not measured"
     if grad.is_meta or grad.is_inference() or not grad.is_floating_point():
         return "gradients that are meta, inference or complex tensors are not measured"
     if grad.device.type not in ("cpu", "cuda"):

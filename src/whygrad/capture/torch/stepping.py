@@ -10,6 +10,7 @@ import torch
 
 from whygrad.capture.torch.elsewhere import unfit
 from whygrad.capture.torch.holding import Held
+from whygrad.capture.torch.unheard import opaque
 from whygrad.trace import Step
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class Stepping:
         capture.close_if_enough()
 
     def _compare(self, step: Step, before: Any) -> None:
+        before = [seen for seen in before if not opaque(seen[0])]
         step.changed = self.capture.weights.after_step(before)
         step.rounded_away = self.capture.weights.rounded_away(before)
 

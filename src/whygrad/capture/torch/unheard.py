@@ -62,5 +62,11 @@ class UnheardGuard(Guard):
 
 
 def opaque(tensor: torch.Tensor) -> bool:
-    """Whether its values are somebody else's affair: fake tensors have none, wrappers hold them somewhere else."""
-    return bool(_keys(tensor).has(_PYTHON))
+    """Whether its values cannot be read: fake tensors have none, wrappers hold them somewhere else, and the memory of
+    weights that are gathered for each use is freed in between (on a CPU whoever reads it ends the process)."""
+    if _keys(tensor).has(_PYTHON):
+        return True
+    try:
+        return tensor.numel() > 0 and tensor.untyped_storage().nbytes() == 0
+    except (RuntimeError, NotImplementedError):
+        return False  # Sparse and nested tensors consist of several.

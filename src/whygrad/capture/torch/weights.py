@@ -9,7 +9,7 @@ import torch
 from whygrad.capture.torch import methods
 from whygrad.capture.torch.parameters import Known, Parameters
 from whygrad.capture.torch.transfer import Parcel
-from whygrad.capture.torch.unheard import NoHistory
+from whygrad.capture.torch.unheard import NoHistory, opaque
 
 Tensor = torch.Tensor
 SAMPLED = 256
@@ -144,7 +144,7 @@ def _at(tensor: Tensor, where: Tensor | None) -> Tensor:
 
 
 def _plain(tensor: Tensor) -> bool:
-    return type(tensor) in (Tensor, torch.nn.Parameter) and not (tensor.is_meta or tensor.is_nested)
+    return type(tensor) in (Tensor, torch.nn.Parameter) and not (tensor.is_meta or tensor.is_nested or opaque(tensor))
 
 
 def _sample(tensor: Tensor) -> Tensor | None:
