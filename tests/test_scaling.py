@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 
 import pytest
 import torch
 
 import whygrad
+from whygrad.capture.torch.naming import MOST_LOOKS, Naming
 from whygrad.engine import diagnose
 from whygrad.source import files, positions
 from whygrad.source.covering import covering
@@ -178,6 +180,23 @@ def test_all_parameters_of_a_module_are_one_family() -> None:
         numbers = {known.family.numbers() for known in watching.capture.parameters.known_list}
     assert len(families) == 1
     assert numbers == {frozenset(range(20))}
+
+
+def test_a_function_with_many_losses_is_not_searched_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = [0]
+    look = Naming.look
+
+    def counting(naming: Naming, frame: FrameType | None) -> None:
+        looks[0] += 1
+        look(naming, frame)
+
+    monkeypatch.setattr(Naming, "look", counting)
+    count = 2 * MOST_LOOKS
+    lines = [f"(net(x) * {number + 2}).sum().backward()" for number in range(count)]
+    net = torch.nn.Linear(2, 1)
+    with whygrad.watch():
+        exec(compile("\n".join(lines), "train.py", "exec"), {"net": net, "x": torch.ones(1, 2)})
+    assert MOST_LOOKS / 2 < looks[0] < count
 
 
 def test_constructors_are_looked_for_among_fresh_operations_only(looked: list[int]) -> None:
