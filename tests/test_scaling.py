@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 
 import pytest
 import torch
 
 import whygrad
+from whygrad.capture.torch.naming import MOST_LOOKS, Naming
+from whygrad.engine import diagnose
 from whygrad.source import files, positions
 from whygrad.source.covering import covering
 from whygrad.trace import Backward, Graph, Kind, Op, Step, Trace
-from whygrad.trace.anatomy import adds_scaled_network, of_network, score_like, summands
+from whygrad.trace.anatomy import adds_scaled_network, heads, of_network, summands
 from whygrad.trace.consumption import consumers
+from whygrad.trace.deadline import Deadline, TimeUpError, within
 from whygrad.trace.graph import MOST_KEPT, Input
 from whygrad.trace.ledger import Optimizer, Parameter
+from whygrad.trace.likeness import score_like
 from whygrad.trace.opposition import opposed
 
 MORE = 4
@@ -177,6 +182,23 @@ def test_all_parameters_of_a_module_are_one_family() -> None:
     assert numbers == {frozenset(range(20))}
 
 
+def test_a_function_with_many_losses_is_not_searched_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = [0]
+    look = Naming.look
+
+    def counting(naming: Naming, frame: FrameType | None) -> None:
+        looks[0] += 1
+        look(naming, frame)
+
+    monkeypatch.setattr(Naming, "look", counting)
+    count = 2 * MOST_LOOKS
+    lines = [f"(net(x) * {number + 2}).sum().backward()" for number in range(count)]
+    net = torch.nn.Linear(2, 1)
+    with whygrad.watch():
+        exec(compile("\n".join(lines), "train.py", "exec"), {"net": net, "x": torch.ones(1, 2)})
+    assert MOST_LOOKS / 2 < looks[0] < count
+
+
 def test_constructors_are_looked_for_among_fresh_operations_only(looked: list[int]) -> None:
     net = torch.nn.Linear(2, 1)
     seen = []
@@ -188,3 +210,22 @@ def test_constructors_are_looked_for_among_fresh_operations_only(looked: list[in
             optimizer.step()
             seen.append(looked[0] - before)
     assert max(seen[30:50]) <= 2 * max(seen[3:6])
+
+
+@pytest.mark.parametrize("walk", [lambda g: list(heads(g, [max(g.ops)])), lambda g: g.carriers(max(g.ops))])
+def test_a_long_walk_ends_when_the_time_is_over(walk: Callable[[Graph], object]) -> None:
+    over = Deadline(1000.0)
+    with within(over):
+        walk(discounted(10))
+        over.expire()
+        with pytest.raises(TimeUpError):
+            walk(discounted(10))
+
+
+def test_rules_that_had_no_time_are_named() -> None:
+    over = Deadline(1000.0)
+    with within(over):
+        over.expire()
+        trace = losses(3)
+        assert diagnose(trace) == []
+    assert any("the time for the report was over" in gap.what for gap in trace.gaps)

@@ -8,7 +8,7 @@ from whygrad import dialect, suppression, thresholds
 from whygrad.config import Config
 from whygrad.finding import SEVERITIES, Finding
 from whygrad.rule import Rule, broken_plugins, rules
-from whygrad.trace import Site, Trace
+from whygrad.trace import Site, Trace, deadline
 from whygrad.trace.deadline import TimeUpError
 from whygrad.trace.gap import ATTACH, Gap
 
@@ -20,6 +20,7 @@ def diagnose(trace: Trace, config: Config = Config()) -> list[Finding]:
     late: list[str] = []
     for rule in rules().values():
         try:
+            deadline.check()
             with thresholds.adjusted(rule.module, config.thresholds.get(rule.code, {})):
                 findings.extend(rule.check(trace))
         except TimeUpError:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from whygrad.source import expressions
 from whygrad.trace import Backward, Op, Site, Trace
-from whygrad.trace.anatomy import PRODUCTS, behind_shaping, head, score_like
+from whygrad.trace.anatomy import PRODUCTS, behind_shaping, head
 from whygrad.trace.entropy_estimates import scores_own_draw
 from whygrad.trace.graph import Graph, Kind
+from whygrad.trace.likeness import score_like
 from whygrad.trace.losses import latest
 from whygrad.trace.ratios import ratios
 from whygrad.trace.signs import NEGATING, signed

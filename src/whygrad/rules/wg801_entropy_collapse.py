@@ -45,8 +45,9 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Op, Trace
-from whygrad.trace.anatomy import PRODUCTS, formula, score_like
+from whygrad.trace.anatomy import PRODUCTS, formula
 from whygrad.trace.evaluations import Evaluation, evaluations
+from whygrad.trace.likeness import score_like
 
 CODE = "WG801"
 NAME = "entropy-collapse"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from whygrad.trace import deadline
 from whygrad.trace.graph import BLOCKING, Graph, Input, Kind, Op
 from whygrad.trace.terms import JOINS, SCALINGS, SUMS
 
@@ -99,12 +100,17 @@ def heads(
     stop: Callable[[Graph, Op], bool] | None = None,
 ) -> Iterator[Op]:
     """The heads of several values in one walk, each operation once."""
+    deadline.check()
     stack = list(roots)
     seen = set(stack)
+    visited = 0
     while stack:
         op = graph.ops.get(stack.pop())
         if op is None:
             continue
+        visited += 1
+        if not visited % deadline.OFTEN:
+            deadline.check()
         yield op
         for number in _next(graph, op, gradient, selectors, stop):
             if number not in seen:
@@ -209,43 +215,6 @@ def bare(graph: Graph, root: int) -> bool:
     """Made of parameters that no layer applies: a temperature, a multiplier, a log-std."""
     ops = list(head(graph, root))
     return any(op.parameter is not None for op in ops) and not any(layer(graph, op) for op in ops)
-
-
-def log_like(graph: Graph, root: int, *, gradient: bool = True) -> bool:
-    """A log-probability or a cross entropy; what an exponential makes of one is a probability."""
-    return holds_above(graph, root, "log-like", _is_log, gradient=gradient, stop=_exponential)
-
-
-def score_like(graph: Graph, root: int) -> bool:
-    """A log-probability, or a ratio made of them."""
-    return holds_above(graph, root, "logs", _is_log)
-
-
-def probability_like(graph: Graph, root: int) -> bool:
-    """Something made of probabilities."""
-    return holds_above(graph, root, "probabilities", _is_probability)
-
-
-def distribution(graph: Graph, root: int) -> bool:
-    """Probabilities, as such or as the exponential of their logarithms, cut or not."""
-
-    def either(op: Op) -> bool:
-        return _is_probability(op) or (op.name == "exp" and holds_above(graph, op.id, "logs", _is_log, gradient=False))
-
-    return holds_above(graph, root, "distribution", either, gradient=False)
-
-
-def _is_log(op: Op) -> bool:
-    return op.name in LOGS
-
-
-def _is_probability(op: Op) -> bool:
-    return op.name in PROBABILITIES
-
-
-def _exponential(graph: Graph, op: Op) -> bool:
-    del graph
-    return op.name in ("exp", "softmax")
 
 
 def summands(graph: Graph, root: int) -> list[Summand]:

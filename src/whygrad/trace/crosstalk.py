@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import PRODUCTS, layer, log_like, probability_like, tops
+from whygrad.trace.anatomy import PRODUCTS, layer, tops
 from whygrad.trace.draws import differentiated
 from whygrad.trace.errors import Error, errors
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.leaks import Leak, attached_targets, consumed, leak_onto
 from whygrad.trace.ledger import Backward, Optimizer
+from whygrad.trace.likeness import log_like, probability_like
 from whygrad.trace.losses import latest
 from whygrad.trace.membership import STRAIGHT
 from whygrad.trace.opposition import opposed

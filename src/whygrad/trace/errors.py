@@ -11,14 +11,13 @@ from whygrad.trace.anatomy import (
     PRODUCTS,
     SHAPING,
     Summand,
-    distribution,
     head,
-    log_like,
     of_network,
     summands,
     tops,
 )
 from whygrad.trace.graph import Graph, Kind, Op
+from whygrad.trace.likeness import distribution, log_like
 from whygrad.trace.terms import SUMS
 
 TWO_SIDED = frozenset(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
+from whygrad.trace import deadline
 from whygrad.trace.facts import Facts
 from whygrad.trace.site import Site
 
@@ -167,6 +168,7 @@ class Graph:
         return found
 
     def _carriers(self, root: int) -> set[int]:
+        deadline.check()
         seen: set[int] = set()
         # Below a re-entrant checkpoint that kept its gradient, every value dependence is one.
         stack = [(root, True)]

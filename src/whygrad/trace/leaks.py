@@ -5,22 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import (
-    CONTRACTIONS,
-    PRODUCTS,
-    Summand,
-    bare,
-    formula,
-    heads,
-    layer,
-    probability_like,
-    score_like,
-    summands,
-    tops,
-)
+from whygrad.trace.anatomy import CONTRACTIONS, PRODUCTS, Summand, bare, formula, heads, layer, summands, tops
 from whygrad.trace.errors import EVEN, Error, errors
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward, Optimizer
+from whygrad.trace.likeness import probability_like, score_like
 from whygrad.trace.losses import latest
 from whygrad.trace.trace import Trace
 from whygrad.trace.uses import steps_using

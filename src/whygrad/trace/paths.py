@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from whygrad.trace import deadline
 from whygrad.trace.errors import bootstrapped
 from whygrad.trace.graph import Graph, Input, Kind, Op, Region
 from whygrad.trace.terms import JOINS, SCALINGS, SUMS
@@ -73,6 +74,7 @@ def paths(
     heapq.heapify(queue)
     found: dict[int, Path] = {}
     played: set[int] = set()
+    deadline.check()
     while queue:
         cost, negative, before, layered, inferred, chosen = heapq.heappop(queue)
         number, previous = -negative, -before or None
@@ -80,6 +82,8 @@ def paths(
             continue
         op = graph[number]
         visits[number] = _Visit(cost, previous, inferred, chosen)
+        if not len(visits) % deadline.OFTEN:
+            deadline.check()
         if op.parameter is not None:
             if op.parameter in targets:
                 path = _path(graph, visits, number, op.parameter)

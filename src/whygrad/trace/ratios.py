@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import LOGS, PROBABILITIES, PRODUCTS, SHAPING, formula, head, score_like, tops
+from whygrad.trace.anatomy import LOGS, PROBABILITIES, PRODUCTS, SHAPING, formula, head, tops
 from whygrad.trace.graph import Graph, Kind, Op
 from whygrad.trace.ledger import Backward
+from whygrad.trace.likeness import score_like
 from whygrad.trace.nonfinite import is_mask
 from whygrad.trace.site import Site
 from whygrad.trace.terms import SCALINGS

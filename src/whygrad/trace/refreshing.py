@@ -7,11 +7,12 @@ from collections import Counter
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from whygrad.trace.anatomy import PRODUCTS, SHAPING, log_like, tops
+from whygrad.trace.anatomy import PRODUCTS, SHAPING, tops
 from whygrad.trace.errors import Error, errors
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.grouping import modules
 from whygrad.trace.ledger import Backward, Copy
+from whygrad.trace.likeness import log_like
 from whygrad.trace.losses import latest
 from whygrad.trace.ratios import Ratio, ratios
 from whygrad.trace.trace import Trace, worked_out_once

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
-from whygrad.trace.anatomy import bare, formula, score_like
+from whygrad.trace.anatomy import bare, formula
 from whygrad.trace.consumption import trained
 from whygrad.trace.crosstalk import judged, judgements
 from whygrad.trace.grouping import modules
 from whygrad.trace.leaks import predicted
+from whygrad.trace.likeness import score_like
 from whygrad.trace.losses import latest
 from whygrad.trace.trace import Trace
 from whygrad.trace.workers import originals

@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import PRODUCTS, behind_shaping, formula, heads, score_like
+from whygrad.trace.anatomy import PRODUCTS, behind_shaping, formula, heads
 from whygrad.trace.errors import Error, errors
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward
+from whygrad.trace.likeness import score_like
 from whygrad.trace.ratios import Ratio, of_loss
 from whygrad.trace.site import Site
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from typing import Any, TypeVar
 
+from whygrad.trace import deadline
 from whygrad.trace.children import Children
 from whygrad.trace.escape import Escape
 from whygrad.trace.gap import Gap
@@ -73,6 +74,7 @@ class Trace:
     def once(self, question: object, answer: Callable[[], T]) -> T:
         """Work something out the first time it is asked for."""
         if question not in self.known:
+            deadline.check()
             self.known[question] = answer()
         found: T = self.known[question]
         return found

@@ -31,10 +31,10 @@ class Naming(Search):
         self._rank: dict[int, tuple[bool, bool, int, int, str]] = {}
         self._optimizer_rank: dict[int, tuple[bool, int, int, str]] = {}
 
-    def due(self, frame: FrameType) -> bool:
+    def due(self, frame: FrameType | None) -> bool:
         """Whether to look from a function again, for a new loss or optimizer. A script with a thousand losses
         in one function has thousands of variables, and to go through all of them for each would take minutes."""
-        code = frame.f_code
+        code = frames.locate(frame)[0]  # Not the frame's own: what stands in for it is made anew for each call.
         looks = self._looks[id(code)] = self._looks.get(id(code), 0) + 1
         return looks <= MOST_LOOKS or looks & (looks - 1) == 0
 
