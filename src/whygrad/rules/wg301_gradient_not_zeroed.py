@@ -66,8 +66,10 @@ def _stale(trace: Trace, steps: list[Step]) -> list[tuple[Step, set[int]]]:
     window = -1
     for step in steps:
         again = {n for n, ids in step.consumed.items() if used.get(n, set()).intersection(ids)}
-        if trace.window(step.order) == window or step.leftover is not None:
-            found.append((step, again | (step.leftover or frozenset()) & step.consumed.keys()))
+        fresh = {n for n, ids in step.consumed.items() if ids}
+        followed = trace.window(step.order) == window or step.leftover is not None
+        if followed and (fresh or not step.consumed):  # Else it came from where nobody looks.
+            found.append((step, again | (step.leftover or frozenset()) & fresh))
         window = trace.window(step.order)
         for number, ids in step.consumed.items():
             used.setdefault(number, set()).update(ids)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils._pytree import tree_leaves
 
+from whygrad.about import HOME
 from whygrad.capture import detours, frames, standins
 from whygrad.capture.detours import Detours, Function
 from whygrad.capture.search import attributes, is_a
@@ -29,6 +30,7 @@ Tensor = torch.Tensor
 MOST_NODES = 20_000
 _EMPTY = CellType()
 _HOME = "torch._dynamo.eval_frame"
+_RULES = "torch._dynamo.trace_rules"
 _STARTING = "_callback_from_stance"
 """Called by every compiled function right before it starts. What it finds in the list `cleanups` of its caller is
 called when the function is over, however it ends."""
@@ -49,6 +51,7 @@ class Compiled:
     def _compiling(self, original: Function) -> Function:
         def compile_(*args: Any, **kwargs: Any) -> Any:
             out = standins.call(original, args, kwargs, detours.caller())
+            self.capture.guard(_left_out, "compile")
             if self.capture.tracing and not self._followed:
                 self.capture.guard(lambda: self.follow(self.capture.during), "compile")
             return out
@@ -111,6 +114,13 @@ class Compiled:
             node.region = recorder.regions.current()
         recorder.place(node, frame)
         recorder.shadow.put(out, node)
+
+
+def _left_out() -> None:
+    """Behind a break in what it compiles (a `backward()`, say) the compiler would take up our own functions."""
+    rules = sys.modules.get(_RULES)
+    if rules is not None and HOME not in rules.SKIP_DIRS:
+        rules.add("whygrad")
 
 
 def _held(value: Any) -> Iterator[Tensor]:

@@ -51,7 +51,7 @@ class Gradients:
         """Nobody watched for a while: what the gradients hold is unknown."""
         for known in self.parameters.known_list:
             known.deposits.clear()
-            known.assigned = known.leftover = False
+            known.assigned, known.leftover = False, 0
         self.lent.clear()
         self._handed.clear()
         self._scaled = False
@@ -104,13 +104,15 @@ class Gradients:
     # -- events
 
     def cleared(self, tensors: list[Tensor], site: Site | None) -> None:
-        knowns = self._known([*tensors, *self._same(tensors)])
+        others = self._same(tensors)
+        knowns, aliased = self._known([*tensors, *others]), {id(tensor) for tensor in others}
         lost = {known.number: tuple(known.deposits) for known in knowns if known.deposits}
         for known in knowns:
             known.deposits.clear()
-            known.assigned = known.leftover = False
+            known.assigned, known.leftover = False, 0
             self.lent.pop(known.number, None)
-            self._handed.discard(known.number)
+            if id(known.ref()) not in aliased:  # Zeroed in place, those still share one gradient.
+                self._handed.discard(known.number)
         last = self.clears[-1] if self.clears else None
         numbers = frozenset(known.number for known in knowns)
         if last is not None and last.site == site and last.order == self.clock.now:
@@ -177,7 +179,7 @@ class Gradients:
             return  # Put back what was there all the time; later backwards have added to it.
         node = self.shadow.get(value) if isinstance(value, Tensor) else None
         known.deposits = sorted(_deposited(node)) if node is not None else []
-        known.assigned, known.leftover = True, False
+        known.assigned, known.leftover = True, 0
         self._handed.add(known.number)
 
     def changed(self, tensor: Tensor, node: Node, frame: FrameType) -> bool:

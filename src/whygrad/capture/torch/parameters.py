@@ -50,8 +50,8 @@ class Known:
     """Backwards that deposited since the gradient was last cleared."""
     assigned: bool = False
     """The gradient was put there by hand."""
-    leftover: bool = False
-    """The step at which tracing was taken up applied what its gradient holds, and nobody has cleared that since."""
+    leftover: int = 0
+    """Identity of the gradient that the step applied at which tracing was taken up, until somebody clears it."""
     moved: bool | None = None
     shift: float = 0.0
     finite: bool | None = None

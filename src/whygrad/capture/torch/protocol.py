@@ -233,7 +233,7 @@ class Protocol:
                 continue
             if tensor.grad is None:
                 known.deposits.clear()
-                known.leftover = False
+                known.leftover = 0
                 continue
             consumed[number] = tuple(known.deposits)
             if known.assigned:
@@ -260,17 +260,28 @@ class Protocol:
         return step
 
     def resume(self, held: Held) -> None:
-        """Tracing is taken up at this step: it applies what stands there, whichever backwards that came from."""
+        """Tracing is taken up at this step: it applies what stands there, whichever backwards that came from.
+
+        Gradients that belong to another parameter as well (a worker's) may be cleared by way of that one.
+        """
+        mine = {known.number for known in held.known}
+        grads = {id(tensor.grad) for _, tensor in held.tensors if tensor.grad is not None}
+        others = (t for k, t in self.parameters.within_reach() if k.number not in mine and t.is_leaf)
+        if any(t.grad is not None and id(t.grad) in grads for t in others):
+            return
         self.resumed = held.number
         for known, tensor in held.tensors:
-            known.leftover = tensor.grad is not None
+            known.leftover = id(tensor.grad) if tensor.grad is not None else 0
 
     def _leftover(self, held: Held) -> frozenset[int] | None:
         """What was applied at the step where tracing was taken up, and stands there still at the next one."""
         if self.resumed != held.number:
             return None
         self.resumed = None
-        return frozenset(known.number for known in held.known if known.leftover)
+        if any(known.assigned for known in held.known):
+            return None  # Put there by hand: what is in it is told by its deposits.
+        same = [known for known, tensor in held.tensors if known.leftover and known.leftover == id(tensor.grad)]
+        return frozenset(known.number for known in same)
 
 
 def _ended(group: dict[str, Any]) -> bool:
