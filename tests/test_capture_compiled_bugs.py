@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -15,6 +16,22 @@ from whygrad.session import active
 
 Loss = Callable[[Tensor], Tensor]
 BACKENDS = ("eager", "aot_eager")
+WHOLE = """\
+import torch
+
+net = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+
+@torch.compile(backend="eager")
+def update(x):
+    loss = net(x).detach().pow(2).mean().requires_grad_()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+for _ in range(12):
+    update(torch.randn(8, 4))
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -58,6 +75,28 @@ def test_a_detach_inside_a_compiled_function_leaves_its_network_without_gradient
         return torch.as_tensor(head(body(x).detach())).pow(2).mean()
 
     assert found(loss, body, head) == ["WG107"]
+
+
+def test_what_is_unseen_is_no_proof(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(WHOLE, encoding="utf-8")
+    with whygrad.watch() as watching:
+        exec(compile(WHOLE, str(file), "exec"), {"__name__": "__main__"})
+    [finding] = watching.report.loud
+    assert (finding.code, finding.severity) == ("WG107", "warning")
+    assert finding.why == "no gradient comes to it; what happens inside compiled functions was not seen."
+    assert "TORCH_COMPILE_DISABLE=1" in finding.fix
+    assert finding.site is not None
+    assert (finding.site.line, finding.site.function) == (10, "update")
+
+
+def test_an_update_that_is_compiled_whole_is_healthy(tmp_path: Path) -> None:
+    source = WHOLE.replace(".detach()", "")
+    file = tmp_path / "train.py"
+    file.write_text(source, encoding="utf-8")
+    with whygrad.watch() as watching:
+        exec(compile(source, str(file), "exec"), {"__name__": "__main__"})
+    assert (watching.report.verdict, watching.report.updates) == ("healthy", 12)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

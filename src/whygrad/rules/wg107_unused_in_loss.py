@@ -75,11 +75,13 @@ def _finding(trace: Trace, optimizer: Optimizer, backward: Backward, mine: set[i
     who = wording.whom(trace, mine)
     depends = backward.root is not None and mine & trace.graph.depends(backward.root)
     used = any(trace.parameter(n).used for n in mine)
-    how = (
-        "the loss depends on it only through constants: a weight, a target or an action"
-        if depends
-        else "no loss of its updates depends on it, not even in value"
-    )
+    how = "no loss of its updates depends on it, not even in value"
+    fix = f"add a loss term for {who}, or leave it out of {optimizer.name}"
+    if depends:
+        how = "the loss depends on it only through constants: a weight, a target or an action"
+    elif trace.compiled:
+        how = "no gradient comes to it; what happens inside compiled functions was not seen"
+        fix = f"run it once with TORCH_COMPILE_DISABLE=1, which shows the line inside; if there is none, {fix}"
     labels = []
     made = trace.parameter(min(mine)).created
     if optimizer.site is not None:
@@ -97,7 +99,7 @@ def _finding(trace: Trace, optimizer: Optimizer, backward: Backward, mine: set[i
         labels,
         f"{how}.",
         f"{wording.looks(trace, mine)}; every gradient of {who} is None",
-        f"add a loss term for {who}, or leave it out of {optimizer.name}",
+        fix,
         parameters=trace.names(mine),
         evidence={"updates": steps, "depends_in_value": bool(depends), "used": used},
     )

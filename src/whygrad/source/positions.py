@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import CodeType
 
 from whygrad.source import expressions, files
@@ -42,6 +43,8 @@ class _Positions:
 
 
 _known: dict[int, _Positions] = {}
+_RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_\d+$")
+"""What torch's compiler calls the rest of a function behind a break."""
 
 
 def _site(code: CodeType, position: Position) -> Site:
@@ -55,7 +58,7 @@ def _site(code: CodeType, position: Position) -> Site:
         files.characters(file, start, col or 0),
         stop,
         files.characters(file, stop, end_col if end_col is not None else 0),
-        code.co_qualname,
+        _RESUMED.sub(r"\1", code.co_qualname),
     )
 
 

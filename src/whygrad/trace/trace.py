@@ -65,6 +65,8 @@ class Trace:
     """What should have been looked at and was not."""
     unseen: list[Site] = field(default_factory=list)
     """Where losses were differentiated that were never traced."""
+    compiled: bool = False
+    """Some functions ran compiled, and were seen from outside only."""
     escaped: Escape | None = None
     """The exception that ended the run, unless that was Ctrl-C."""
     children: Children = field(default_factory=Children)

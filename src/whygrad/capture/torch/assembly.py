@@ -59,6 +59,7 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
         limits=_limits(capture),
     )
     trace.cut_short = escaped is not None
+    trace.compiled = capture.compiled.called
     trace.gaps = capture.guard.gaps()
     trace.openings = list(capture.openings)
     trace.unseen = capture.backwards.unseen()
