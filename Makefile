@@ -10,7 +10,7 @@ TFAGENTS := .venv-tfagents
 # torch comes first and on its own: whygrad never asks for it, it watches the one that is there.
 TORCH ?= torch==2.13.0
 
-.PHONY: demo test test-html test-peers test-tianshou test-tf test-tfagents test-thorough check gallery bench bench-agents bench-tf clean
+.PHONY: demo test test-html test-peers test-tianshou test-tf test-tfagents test-thorough test-transparency check gallery bench bench-agents bench-tf clean
 
 demo: $(VENV)/ready
 	@echo "+ whygrad run examples/dqn_corridor.py"
@@ -45,6 +45,12 @@ test-tfagents: $(TFAGENTS)/ready
 test-thorough: $(VENV)/ready-dev
 	$(BIN)/python -m pytest tests/thorough/test_probe_references.py tests/thorough/test_probe_scripts.py
 	$(BIN)/python benchmarks/probes.py
+
+# Every kind of script plain and watched, with defects put back; then interruptions at random moments.
+test-transparency: $(VENV)/ready-dev
+	$(BIN)/python tests/differential/comparison.py
+	$(BIN)/python tests/differential/defects.py
+	$(BIN)/python tests/interruptions.py
 
 check: $(VENV)/ready-dev
 	$(BIN)/ruff check src tests benchmarks
