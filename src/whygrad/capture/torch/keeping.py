@@ -18,6 +18,10 @@ from whygrad.capture.torch.shadow import Node, Shadow
 from whygrad.trace import Kept
 
 MOST_LIVING = 30_000
+FEW_LIVING = 2_000
+PER_OPERATION = 4
+"""Living tensors that may be looked through for each operation since the look before, so that a script with a thousand
+training loops, whose variables keep as many graphs alive, pays for its work and not for its square."""
 MOST_FOLLOWED = 1024
 MOST_NAMED = 20_000
 MOST_BEHIND = 2_000
@@ -56,6 +60,8 @@ class Keeping:
         self._since: dict[int, list[int]] = defaultdict(list)
         """By optimizer: where the counter stood at its latest two steps."""
         self._steps: Counter[int] = Counter()
+        self._looked = 0
+        """Where the counter stood at the latest look."""
         self.names: dict[int, tuple[str, str]] = {}
         """By serial of its node: the variable that held a tensor with a graph at a step, and the file."""
 
@@ -66,8 +72,9 @@ class Keeping:
         del serials[:-2]
         self._steps[optimizer] += 1
         steps = self._steps[optimizer]
-        if len(self.shadow._table) > MOST_LIVING or (steps > FIRST_STEPS and steps % LATER):
+        if self._too_many() or (steps > FIRST_STEPS and steps % LATER):
             return
+        self._looked = self.shadow.serial
         named = _holders(frame)
         boundary = serials[-2] if len(serials) > 1 else 0  # What the update before made is no longer needed.
         counts: dict[Any, list[torch.Tensor]] = {}
@@ -96,6 +103,10 @@ class Keeping:
             if _hangs_on(node, trained):
                 self._count(key, node, [tensor], named, links)
         self._look_again(Counter(path for key, (path, _) in named.items() if key not in recent))
+
+    def _too_many(self) -> bool:
+        living, since = len(self.shadow._table), self.shadow.serial - self._looked
+        return living > MOST_LIVING or (living > FEW_LIVING and living > PER_OPERATION * since)
 
     def _look_again(self, older: Counter[str]) -> None:
         """In a later window the tensors of an earlier one are strangers; that their holder has more of them shows."""
