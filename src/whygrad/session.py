@@ -20,6 +20,7 @@ from whygrad.capture import escapes
 from whygrad.capture.blame import our_own
 from whygrad.capture.forks import Forks
 from whygrad.capture.options import Options
+from whygrad.collector import Rest
 from whygrad.report.build import build
 from whygrad.report.model import Report
 from whygrad.report.places import renamed
@@ -166,7 +167,7 @@ class Session:
     def _explained(self, trace: Trace) -> Report:
         """What can be said within the time there is; where that fails, a report that says so."""
         try:
-            with within(self.deadline):
+            with Rest(), within(self.deadline):
                 findings = engine.diagnose(trace, self.config)
             return build(trace, findings)
         except Exception as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Set, Sized
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import islice
 from typing import Any, TypeVar
 
 from whygrad.trace import deadline
@@ -114,7 +115,9 @@ class Graph:
     ops: dict[int, Op] = field(default_factory=dict)
     _masks: dict[str, dict[int, int]] = field(default_factory=dict, repr=False)
     _sets: dict[int, frozenset[int]] = field(default_factory=dict, repr=False)
-    _counted: int = field(default=-1, repr=False)
+    _counted: int = field(default=0, repr=False)
+    _dangling: set[int] = field(default_factory=set, repr=False)
+    """Operands of what was counted that are not in the graph."""
     _kept: int = field(default=0, repr=False)
     memo: dict[object, Any] = field(default_factory=dict, repr=False)
     """Answers about finished graphs that are asked for again and again."""
@@ -194,24 +197,27 @@ class Graph:
         return found
 
     def _count(self) -> None:
-        """One pass over the operations, oldest first: parameters as bits, so that a long chain costs no more."""
-        reach: dict[int, int] = {}
-        anything: dict[int, int] = {}
-        values: dict[int, int] = {}
-        for number in sorted(self.ops):
+        """One pass over what has come since the last one, oldest first: parameters as bits, so that a long chain costs
+        no more."""
+        if self._dangling & self.ops.keys():  # Of what was cut off, a part has come after all.
+            self._counted, self._masks, self._dangling = 0, {how: {} for how in self._masks}, set()
+        reach, anything, values = (self._masks.setdefault(how, {}) for how in ("gradient", "any", "value"))
+        for number in sorted(islice(self.ops, self._counted, None)):
             op = self.ops[number]
             own = 1 << op.parameter if op.parameter is not None else 0
             some = every = value = own
             folded = op.kind is Kind.CHECKPOINT and op.requires_grad
             for operand in op.inputs:
-                behind = anything.get(operand.op, 0)
+                behind = anything.get(operand.op)
+                if behind is None:
+                    self._dangling.add(operand.op)
+                    continue
                 every |= behind
                 if not operand.selector:
-                    value |= values.get(operand.op, 0)
+                    value |= values[operand.op]
                 if folded:
                     some |= behind
                 elif op.passes(operand):
-                    some |= reach.get(operand.op, 0)
+                    some |= reach[operand.op]
             reach[number], anything[number], values[number] = some, every, value
-        self._masks = {"gradient": reach, "any": anything, "value": values}
         self._counted = len(self.ops)

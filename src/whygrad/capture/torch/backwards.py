@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,9 @@ import torch
 
 from whygrad.capture import frames
 from whygrad.capture.torch import methods, sharing
-from whygrad.capture.torch.extraction import Extraction
 from whygrad.capture.torch.shadow import Node
 from whygrad.capture.torch.unheard import NoHistory, opaque
+from whygrad.collector import Rest
 from whygrad.source import expressions
 from whygrad.trace import Backward, Kind, Site, Step
 
@@ -39,6 +39,8 @@ class _Pending:
     before: dict[int, tuple[int, int] | None]
     root: Node | None
     keep: bool
+    taken: list[Node] = field(default_factory=list)
+    """What the loss is made of, where that was looked at before it ran."""
 
 
 class Backwards:
@@ -103,31 +105,34 @@ class Backwards:
         capture.recorder.attentive = self._since_open < ATTENTIVE or not self._since_open % ATTENTIVE
         capture.parameters.differentiated(roots)
         capture.gradients.settle()
+        pending = _Pending(backward, capture.gradients.snapshot(), root, keep)
         if keep and root is not None and how == "backward" and len(roots) == 1:
-            self._look(backward, roots[0], root, count)
-        return _Pending(backward, capture.gradients.snapshot(), root, keep)
+            with Rest():
+                self._look(pending, roots[0], root, count)
+        return pending
 
     def unseen(self) -> list[Site]:
         """Where losses were differentiated that were never traced."""
         return [site for site in self._unseen.values() if site is not None]
 
-    def _look(self, backward: Backward, loss: Tensor, root: Node, count: int) -> None:
+    def _look(self, pending: _Pending, loss: Tensor, root: Node, count: int) -> None:
         """What the loss is made of, for the matrix and, where the update is sampled, for the telemetry."""
-        capture = self.capture
+        capture, backward = self.capture, pending.backward
         # A hook of the user's would notice that the terms are differentiated one by one.
         apart = count < MEASURED and not capture.mode.hooked and loss.numel() == 1 and torch.is_grad_enabled()
         if not apart and not capture.count.measured:
             return
-        scratch = Extraction(capture.shadow, capture.parameters, capture.recorder.departures)
-        number = scratch.take(root)
+        number = capture.extraction.take(root)
+        pending.taken = capture.extraction.fresh
         if apart:
-            self._measure(backward, loss, scratch, number)
+            self._measure(backward, loss, number)
         if capture.count.measured:
-            capture.guard(lambda: capture.shown.look(backward, scratch.graph, number), "telemetry")
+            graph = capture.extraction.graph
+            capture.guard(lambda: capture.shown.look(backward, graph, number), "telemetry")
 
-    def _measure(self, backward: Backward, loss: Tensor, scratch: Extraction, number: int) -> None:
+    def _measure(self, backward: Backward, loss: Tensor, number: int) -> None:
         try:
-            sharing.measure(backward, loss, scratch.graph, number, self.capture.parameters)
+            sharing.measure(backward, loss, self.capture.extraction.graph, number, self.capture.parameters)
         except RuntimeError:  # A graph that the user's own backward will complain about, or cannot keep.
             backward.squares.clear()
             backward.products.clear()
@@ -161,7 +166,9 @@ class Backwards:
         elif isinstance(result, (list, tuple)):
             capture.gradients.taken(result, backward.id)
         if pending.root is not None and (pending.keep or error is not None):
-            backward.root = capture.extraction.take(pending.root)
+            with Rest():
+                backward.root = capture.extraction.take(pending.root)
+                capture.extraction.renew(pending.taken)
         capture.errors.freed(pending.root, backward)
         capture.protocol.backwards.append(backward)
         if error is not None:

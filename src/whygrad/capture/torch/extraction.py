@@ -36,6 +36,8 @@ class Extraction:
         self.departures = departures
         self.graph = Graph()
         self.truncated = False
+        self.fresh: list[Node] = []
+        """What the latest loss brought into the graph."""
         self._regions: dict[int, Region] = {}
 
     def take(self, root: Node) -> int:
@@ -43,6 +45,7 @@ class Extraction:
         values: dict[float, Node] | None = None
         queue: deque[Node] = deque([root])
         fresh: list[Op] = []
+        self.fresh = []
         while queue:
             node = queue.popleft()
             if node.serial in self.graph.ops:
@@ -52,6 +55,7 @@ class Extraction:
                 break
             op = self.graph.add(self._op(node))
             fresh.append(op)
+            self.fresh.append(node)
             _as_constructor(op)
             queue.extend(operand for operand, _, _ in node.inputs)
             if op.site is not None and (node.constant or _takes_legacy(node, op.site)):
@@ -62,6 +66,13 @@ class Extraction:
                 queue.extend(self._link_by_value(node, op, values))
         self._place_constructors(fresh)
         return root.serial
+
+    def renew(self, nodes: list[Node]) -> None:
+        """The loss has been differentiated since: which functions and hooks swallowed its gradient is known now."""
+        for node in nodes:
+            if node.silenced:
+                op = self.graph[node.serial]
+                op.silenced, op.hook = tuple(node.silenced), _hook(node)
 
     def _op(self, node: Node) -> Op:
         return Op(
@@ -80,7 +91,7 @@ class Extraction:
             node.name in LAYERS,
             node.constant,
             tuple(node.silenced or ()),
-            frames.site(*node.hook) if node.hook is not None and node.silenced else None,
+            _hook(node),
             node.scalar,
             node.spread,
             node.off,
@@ -144,6 +155,10 @@ class Extraction:
             for _, op in self.graph.operands(user):
                 if op.name == "Tensor" and op.kind is Kind.COPY and op.site is None:
                     op.site = _constructor(user.site) or user.site
+
+
+def _hook(node: Node) -> Site | None:
+    return frames.site(*node.hook) if node.hook is not None and node.silenced else None
 
 
 def _readable(tensor: torch.Tensor) -> bool:
