@@ -10,6 +10,9 @@ TFAGENTS := .venv-tfagents
 # torch comes first and on its own: whygrad never asks for it, it watches the one that is there.
 TORCH ?= torch==2.13.0
 
+# Compiled modules are kept, whatever the shell says: the tests start more than a thousand processes.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-html test-peers test-tianshou test-tf test-tfagents test-thorough test-transparency check gallery bench bench-agents bench-tf clean
 
 demo: $(VENV)/ready

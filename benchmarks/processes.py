@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SCRIPTS = Path(__file__).parent / "processes"
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
+ENVIRONMENT.pop("PYTHONDONTWRITEBYTECODE", None)  # Installed packages are compiled; a checkout is at its first import.
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Times:
             subprocess.run(
                 [sys.executable, *command],
                 cwd=folder,
-                env={**os.environ, "OMP_NUM_THREADS": "1"},
+                env=ENVIRONMENT,
                 capture_output=True,
                 check=True,
             )
