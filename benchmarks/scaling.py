@@ -71,7 +71,7 @@ def run(arguments: list[str], folder: Path, limit: float) -> Used:
     mark = folder / "mark.json"
     mark.unlink(missing_ok=True)
     environment = {**os.environ, **ALONE, "GROWING_MARK": str(mark)}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # Installed packages are compiled; a checkout is at its first import.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # As an installed package is.
     with open(folder / "said.txt", "w") as said:
         process = subprocess.Popen(arguments, cwd=folder, env=environment, stdout=said, stderr=said)
         alarm = threading.Timer(limit, process.kill)

@@ -1,7 +1,7 @@
 """Python's garbage collector rests while whygrad makes many objects at once.
 
-Each generation of objects that outlives two collections brings a look at everything the process holds nearer, and beside
-torch that is 0.1 to 0.2 seconds of the script's time (measured on CPython 3.11, 290,000 objects).
+Each generation of objects that outlives two collections brings a look at everything the process holds nearer, and
+beside torch that is 0.1 to 0.2 seconds of the script's time (measured on CPython 3.11, 290,000 objects).
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ class Rest:
     """`with Rest():` leaves a collector that the script has switched off as it is."""
 
     _ours = False
-    """We have switched it off. On the class: should an interruption keep one end from coming, the next one makes up for it."""
+    """We have switched it off. On the class: should an interruption keep one end from coming, the next makes up for
+    it."""
 
     def __enter__(self) -> None:
         if gc.isenabled():
