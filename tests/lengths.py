@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
@@ -143,7 +143,8 @@ def compared(chosen: list[Case], times: int, at_once: int = 1) -> Iterator[Outco
             nurseries.put(nursery)
 
     with ThreadPoolExecutor(at_once) as pool:
-        yield from pool.map(one, chosen)
+        for done in as_completed([pool.submit(one, case) for case in chosen]):
+            yield done.result()
     while not nurseries.empty():
         nurseries.get().close()
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 
+from whygrad.finding import Finding
 from whygrad.source import expressions
 from whygrad.trace import Site, Trace
 from whygrad.trace.spells import Spell
@@ -75,6 +77,13 @@ def also_dated(spell: Spell | None) -> str:
     """The same behind another statement."""
     said = dated(spell) if spell is not None else ""
     return f"; {said}" if said else ""
+
+
+def past(finding: Finding, when: Spell) -> Finding:
+    """A state that a part of the run was in, as a note: it has healed, and is still to be said."""
+    return replace(
+        finding, severity="note", message=f"{dated(when)}: {finding.message}", evidence=finding.evidence | when.evidence
+    )
 
 
 def looks(trace: Trace, numbers: Iterable[int]) -> str:

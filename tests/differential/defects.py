@@ -45,7 +45,7 @@ DEFECTS = (
         "operations are recorded while jit.trace writes them down",
         "features/jit_traced_first",
         "capture/torch/elsewhere.py",
-        (("if _tracing() is not None:\n        return True\n", ""),),
+        (("    if _tracing() is not None:\n        return True\n", ""),),
     ),
     Defect(
         "exceptions of the script's signal handlers are swallowed",
@@ -62,7 +62,7 @@ DEFECTS = (
         "the report goes into a file of the script's that got our descriptor",
         "descriptors/all_closed_and_reused",
         "cli/own_stream.py",
-        (("if _what(number) == self._what:", "if True:"),),
+        (("if _what(number) == self._what:", "if True:"), ("FIRST = 700", "FIRST = 3")),
     ),
     Defect(
         "Ctrl-C ends with a status instead of the signal",
@@ -74,7 +74,7 @@ DEFECTS = (
         "warnings name whygrad's own lines",
         "warnings/torch_warnings",
         "capture/standins.py",
-        (('    """Call as if from this frame."""\n', "    return function(*args, **kwargs)\n"),),
+        (("if sys.gettrace() is not None or sys.getprofile() is not None:", "if True:"),),
     ),
     Defect(
         "modules that whygrad has loaded stand before the script's own",
@@ -113,17 +113,28 @@ DEFECTS = (
     ),
     Defect(
         "a forked child's first step changes the hooks that it stands in",
-        "processes/fork_and_train",
+        "processes/fork_and_train[child hooked]",
         "capture/torch/capture.py",
         (
             (
                 "        register_optimizer_step_post_hook(stepped)",
                 "        hook = register_optimizer_step_post_hook(stepped)",
             ),
-            ("            if not known:\n", "            hook.remove()\n            if not known:\n"),
+            ("            if not known:  #", "            hook.remove()\n            if not known:  #"),
         ),
     ),
 )
+
+
+def put_back(defect: Defect) -> str:
+    """The file as it was. It must still be a program: one that cannot be loaded would not watch, and differ in nothing."""
+    text = (HOME / defect.file).read_text(encoding="utf-8")
+    for new, old in defect.changes:
+        if new not in text:
+            raise ValueError(f"{defect.name}: {defect.file} no longer has {new!r}")
+        text = text.replace(new, old)
+    compile(text, defect.file, "exec")
+    return text
 
 
 def noticed(defect: Defect) -> str:
@@ -132,12 +143,7 @@ def noticed(defect: Defect) -> str:
         copy = Path(scratch) / "whygrad"
         shutil.copytree(HOME, copy, ignore=shutil.ignore_patterns("__pycache__"))
         file = copy / defect.file
-        text = file.read_text(encoding="utf-8")
-        for new, old in defect.changes:
-            if new not in text:
-                raise ValueError(f"{defect.name}: {defect.file} no longer has {new!r}")
-            text = text.replace(new, old)
-        file.write_text(text, encoding="utf-8")
+        file.write_text(put_back(defect), encoding="utf-8")
         done = subprocess.run(
             [sys.executable, str(COMPARISON), "--jobs", "1", defect.kind],
             env={**os.environ, "PYTHONPATH": scratch},

@@ -31,6 +31,8 @@ _junction = types.ModuleType(_NAME)
 constant; attributes of a module it can follow.)"""
 _exchanged: dict[FunctionType, tuple[CodeType, CodeType, int]] = {}
 """By function: its instructions, ours, and the number under which the junction knows us. Made once per process."""
+_LINE_ALONE = 0x80 | 13 << 3
+"""An entry of CPython's location table that holds a line and no columns (Objects/locations.md)."""
 _codes: set[int] = set()
 """Identities of our instructions."""
 
@@ -125,6 +127,11 @@ def hidden(function: Function) -> Function:
     return found
 
 
+def hides(code: CodeType, leading: CodeType) -> bool:
+    """Whether these are the instructions of the original that another frame leads past us, left out of warnings."""
+    return code.co_filename == _UNCOUNTED and code.co_firstlineno == leading.co_firstlineno
+
+
 def ours(code: CodeType) -> bool:
     """Whether these instructions only lead past us."""
     return id(code) in _codes
@@ -155,7 +162,15 @@ def _leading_past(code: CodeType, number: int, *, skippable: bool) -> CodeType:
     made = compile(source, code.co_filename, "exec")
     while made.co_name != code.co_name:
         made = next(constant for constant in made.co_consts if isinstance(constant, CodeType))
-    return made.replace(co_firstlineno=code.co_firstlineno, co_qualname=code.co_qualname)
+    return made.replace(
+        co_firstlineno=code.co_firstlineno, co_qualname=code.co_qualname, co_linetable=_lines_alone(made)
+    )
+
+
+def _lines_alone(code: CodeType) -> bytes:
+    """All instructions on the first line and without columns: a traceback would underline those of other code."""
+    units = len(code.co_code) // 2
+    return b"".join(bytes((_LINE_ALONE | (min(8, units - start) - 1), 0)) for start in range(0, units, 8))
 
 
 def _signature(code: CodeType) -> tuple[str, str]:

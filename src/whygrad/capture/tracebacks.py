@@ -31,9 +31,15 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 def _trimmed(traceback: TracebackType | None) -> TracebackType | None:
     kept: list[TracebackType] = []
+    leading: TracebackType | None = None
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if not _between(code):
+        if detours.ours(code):
+            leading = traceback
+        elif leading is not None and detours.hides(code, leading.tb_frame.f_code):
+            # The frame that led past us has the original's file and name.
+            kept.append(TracebackType(None, leading.tb_frame, leading.tb_lasti, traceback.tb_lineno))
+        elif not _between(code):
             kept.append(traceback)
         elif code.co_name == _ASKED and kept and kept[-1].tb_frame.f_code.co_name == _ASKING:
             del kept[-2:]  # A function that torch wrote in Python asked us from inside: it comes again below.

@@ -44,10 +44,14 @@ from whygrad.finding import Finding, Label
 from whygrad.trace import Clip, Step, Trace
 from whygrad.trace.membership import stale
 from whygrad.trace.partial import partly_clipped
+from whygrad.trace.spells import Spell, throughout
+from whygrad.trace.uses import steps_in_order
 
 CODE = "WG304"
 NAME = "clip-misplaced"
 OFTEN = 2
+LASTING = 4
+"""Updates in a row without effect, where other updates are clipped."""
 LIMITING = ("clamp", "clip", "foreach_clamp_min", "foreach_clamp_max")
 """Changes of gradients by hand that limit them; a scaling may be meant for whoever reads them."""
 WHY = {
@@ -78,16 +82,34 @@ def check(trace: Trace) -> Iterator[Finding]:
         if limits and not clip.exhausted and clip.limit != float("inf"):
             sites.setdefault(clip.site, []).append(clip)
     for clips in sites.values():
-        judged = [verdict for clip in clips if (verdict := _judge(trace, clip)) is not None]
-        wrong = Counter(verdict for verdict in judged if verdict != "effective")
-        if len(judged) >= OFTEN and sum(wrong.values()) == len(judged):
-            yield _finding(trace, clips[-1], wrong.most_common(1)[0][0], len(judged))
+        judged = [(clip, verdict) for clip in clips if (verdict := _judge(trace, clip)) is not None]
+        wrong = [(clip, verdict) for clip, verdict in judged if verdict != "effective"]
+        if len(judged) >= OFTEN and len(wrong) == len(judged):
+            yield _finding(trace, clips[-1], _usual(wrong), len(judged))
         elif wrong:
             partial = partly_clipped(trace, clips)
-            if len(partial) >= OFTEN:
-                yield _partial(trace, partial)
-            else:
-                yield from _others(trace, clips)
+            others = list(_others(trace, clips)) if len(partial) < OFTEN else [_partial(trace, partial)]
+            yield from others or _for_a_while(trace, judged)
+
+
+Judged = list[tuple[Clip, str]]
+
+
+def _usual(wrong: Judged) -> str:
+    return Counter(verdict for _, verdict in wrong).most_common(1)[0][0]
+
+
+def _for_a_while(trace: Trace, judged: Judged) -> Iterator[Finding]:
+    """An order of calls that changes in the middle of the run."""
+    updates: dict[int, Judged] = {}
+    for clip, verdict in judged:
+        step = steps_in_order(trace).after(clip.order)
+        updates.setdefault(step.update if step is not None else trace.updates, []).append((clip, verdict))
+    looks = [(update, all(verdict != "effective" for _, verdict in calls)) for update, calls in updates.items()]
+    when = throughout(looks, OFTEN, int(LASTING))
+    if when is not None:
+        wrong = [call for update, calls in updates.items() if when.first <= update <= when.last for call in calls]
+        yield _finding(trace, wrong[-1][0], _usual(wrong), len(wrong), when=when)
 
 
 def _judge(trace: Trace, clip: Clip) -> str | None:
@@ -183,7 +205,9 @@ def _held(trace: Trace, step: Step) -> tuple[int, ...]:
     return trace.optimizers[step.optimizer].parameters
 
 
-def _finding(trace: Trace, clip: Clip, verdict: str, times: int, stepped: Set[int] | None = None) -> Finding:
+def _finding(
+    trace: Trace, clip: Clip, verdict: str, times: int, stepped: Set[int] | None = None, when: Spell | None = None
+) -> Finding:
     here, why = WHY[verdict]
     step = next((s for s in reversed(trace.steps) if clip.parameters.intersection(_held(trace, s))), None)
     if verdict == "other-parameters":
@@ -202,11 +226,11 @@ def _finding(trace: Trace, clip: Clip, verdict: str, times: int, stepped: Set[in
         here,
         labels,
         why,
-        f"{wording.plural(times, 'traced call')} had no effect on a step",
+        f"{wording.plural(times, 'traced call')} had no effect on a step{wording.also_dated(when)}",
         {
             "before-unscale": "call scaler.unscale_(optimizer) before clipping",
             "other-parameters": "clip the parameters of the optimizer that steps next",
         }.get(verdict, "move the clip between backward() and step()"),
         parameters=trace.names(stepped),
-        evidence={"verdict": verdict, "limit": clip.limit, "calls": times},
+        evidence={"verdict": verdict, "limit": clip.limit, "calls": times} | (when.evidence if when else {}),
     )

@@ -45,10 +45,14 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding
 from whygrad.trace import Clip, Trace
+from whygrad.trace.spells import Spell, throughout
+from whygrad.trace.uses import steps_in_order
 
 CODE = "WG305"
 NAME = "clip-degenerate"
 OFTEN = 2
+LASTING = 4
+"""Traced calls in a row, where others leave something."""
 SMALLEST_SCALE = 1e-3
 HARD = 0.1
 """What is left of a gradient by a clip that is hard, and does not leave almost nothing."""
@@ -64,8 +68,14 @@ def check(trace: Trace) -> Iterator[Finding]:
             sites.setdefault(clip.site, []).append(clip)
     for clips in sites.values():
         scales = [_scale(clip) for clip in clips]
-        if len(clips) >= OFTEN and all(not scale >= SMALLEST_SCALE for scale in scales):
-            yield _finding(trace, clips, max(scales))
+        when = throughout(
+            [(_update(trace, c), not s >= SMALLEST_SCALE) for c, s in zip(clips, scales, strict=True)],
+            OFTEN,
+            int(LASTING),
+        )
+        if when is not None:
+            part = [(c, s) for c, s in zip(clips, scales, strict=True) if when.first <= _update(trace, c) <= when.last]
+            yield _finding(trace, [c for c, _ in part], max(s for _, s in part), when)
         elif len(clips) >= ALWAYS and all(scale <= HARD for scale in scales):
             yield _hard(trace, clips)
         else:
@@ -123,7 +133,12 @@ def _scale(clip: Clip) -> float:
     return clip.limit / clip.size
 
 
-def _finding(trace: Trace, clips: list[Clip], scale: float) -> Finding:
+def _update(trace: Trace, clip: Clip) -> int:
+    step = steps_in_order(trace).after(clip.order)
+    return step.update if step is not None else trace.updates
+
+
+def _finding(trace: Trace, clips: list[Clip], scale: float, when: Spell) -> Finding:
     clip = clips[-1]
     who = wording.whom(trace, clip.present)
     adaptive = clip.limit > 0 and _adaptive(trace, clip)
@@ -140,11 +155,18 @@ def _finding(trace: Trace, clips: list[Clip], scale: float) -> Finding:
         f"the gradients have a {named} of about {usual:.3g} here",
         [],
         why,
-        f"all {len(clips)} traced calls; median {named} before the clip {usual:.3g}, limit {clip.limit:g}",
+        f"all {len(clips)} traced calls{_meant(when)}; median {named} before the clip {usual:.3g}, "
+        f"limit {clip.limit:g}",
         f"raise the limit to the order of {usual:.1g}, or remove the clipping",
         parameters=trace.names(clip.present),
-        evidence={"limit": clip.limit, "median_size": usual, "calls": len(clips)},
+        evidence={"limit": clip.limit, "median_size": usual, "calls": len(clips)} | when.evidence,
     )
+
+
+def _meant(when: Spell) -> str:
+    """Which ones, where it is not so all the time."""
+    said = wording.dated(when)
+    return f" of a part of the run ({said})" if said else ""
 
 
 def _named(clip: Clip) -> str:

@@ -38,10 +38,13 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Optimizer, Step, Trace
+from whygrad.trace.spells import Spell, throughout
 
 CODE = "WG309"
 NAME = "step-changes-nothing"
 OFTEN = 3
+LASTING = 4
+"""Compared steps in a row that change nothing, where others do."""
 LONG = 20
 PART = 0.25
 """Of the run: many schedules reach zero in its last steps."""
@@ -52,10 +55,19 @@ def check(trace: Trace) -> Iterator[Finding]:
         looked = [
             s for s in trace.steps if s.optimizer == optimizer.id and s.changed is not None and not s.rounded_away
         ]
-        if len(looked) >= OFTEN and not any(step.changed for step in looked):
-            yield _finding(trace, optimizer, looked)
-        elif optimizer.stopped is not None and optimizer.steps - optimizer.stopped >= max(LONG, PART * optimizer.steps):
-            yield _ended(trace, optimizer, optimizer.stopped)
+        when = throughout([(step.update, not step.changed) for step in looked], OFTEN, int(LASTING))
+        always = when is not None and when.times == len(looked)
+        if not always and _scheduled_away(optimizer):
+            yield _ended(trace, optimizer, optimizer.stopped or 0)
+        elif when is not None and (always or when.over or optimizer.stopped is None):
+            idle = _finding(trace, optimizer, [s for s in looked if when.first <= s.update <= when.last], when)
+            yield wording.past(idle, when) if when.over else idle
+
+
+def _scheduled_away(optimizer: Optimizer) -> bool:
+    """Whether a schedule has left it without a learning rate for a good part of the run."""
+    since = optimizer.stopped
+    return since is not None and optimizer.steps - since >= max(LONG, PART * optimizer.steps)
 
 
 def _ended(trace: Trace, optimizer: Optimizer, since: int) -> Finding:
@@ -79,7 +91,7 @@ def _ended(trace: Trace, optimizer: Optimizer, since: int) -> Finding:
     )
 
 
-def _finding(trace: Trace, optimizer: Optimizer, steps: list[Step]) -> Finding:
+def _finding(trace: Trace, optimizer: Optimizer, steps: list[Step], when: Spell) -> Finding:
     who = wording.whom(trace, optimizer.parameters)
     step = steps[-1]
     zero = optimizer.rates and not any(optimizer.rates)
@@ -95,10 +107,11 @@ def _finding(trace: Trace, optimizer: Optimizer, steps: list[Step]) -> Finding:
         labels,
         "the learning rate is zero." if zero else "the update is lost: it is zero or below the weights' precision.",
         f"{len(steps)} of {len(steps)} compared steps; learning rate "
-        + (", ".join(f"{rate:g}" for rate in dict.fromkeys(optimizer.rates)) or "unknown"),
+        + (", ".join(f"{rate:g}" for rate in dict.fromkeys(optimizer.rates)) or "unknown")
+        + wording.also_dated(when),
         "set a learning rate above zero (look at schedulers that end or start at 0)"
         if zero
         else "raise the learning rate, or keep the weights in float32",
         parameters=trace.names(optimizer.parameters),
-        evidence={"steps": len(steps), "learning_rates": list(optimizer.rates)},
+        evidence={"steps": len(steps), "learning_rates": list(optimizer.rates)} | when.evidence,
     )

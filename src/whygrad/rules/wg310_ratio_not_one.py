@@ -54,6 +54,7 @@ from whygrad.finding import Finding, Label
 from whygrad.trace import Trace
 from whygrad.trace.modes import mismatch, modes
 from whygrad.trace.ratios import Ratio, by_place, made_of, ratios, same_weights, selected, uncopied, unmasked
+from whygrad.trace.spells import Spell, spell
 
 CODE = "WG310"
 NAME = "ratio-not-one"
@@ -62,6 +63,8 @@ PADDING = 0.5
 """Where a mask picks from the ratio, this much of it must be off: the rest may be padding."""
 FAR = 0.01
 """From 1, where the first batches were right: a hidden state that is not carried over shows from the second on."""
+ONCE, OFTEN = 1, 3
+"""Batches in a row that are off, where others are right: up to the latest one, or only for a while."""
 COARSE = 5e-2
 """Half precision: two forwards of different shape differ by about this much."""
 
@@ -74,12 +77,17 @@ def check(trace: Trace) -> Iterator[Finding]:
         off = [r for r in off if math.isfinite(r.op.spread or 0.0)]
         off = [r for r in off if r.op.off > PADDING or not selected(trace.graph, r)]
         off = [r for r in off if r.op.off > 1 - (unmasked(trace.graph, r) or 1.0)]  # The rest is masked out.
-        lasting = len(off) == len(first) or (first[-len(off) :] == off and all((r.op.spread or 0.0) > FAR for r in off))
-        if off and lasting and not mismatch(trace.graph, off[-1].new, off[-1].old):
-            yield _finding(trace, off, len(first))
+        if len(off) < len(first):
+            off = [r for r in off if (r.op.spread or 0.0) > FAR]
+        numbers = {r.op.id for r in off}
+        when = spell([(r.backward.update + 1, r.op.id in numbers) for r in first], ONCE, against=len(first) + 1)
+        if when is not None and (not when.over or when.times >= OFTEN):
+            part = [r for r in off if when.first <= r.backward.update + 1 <= when.last]
+            if not mismatch(trace.graph, part[-1].new, part[-1].old):
+                yield _finding(trace, part, len(first), when)
 
 
-def _finding(trace: Trace, off: list[Ratio], seen: int) -> Finding:
+def _finding(trace: Trace, off: list[Ratio], seen: int, when: Spell) -> Finding:
     ratio = off[-1]
     who = wording.whom(trace, trace.graph.reach(ratio.new))
     moved = wording.verb(trace, trace.graph.reach(ratio.new), "has", "have")
@@ -100,12 +108,13 @@ def _finding(trace: Trace, off: list[Ratio], seen: int) -> Finding:
         "must be exactly 1 here, before the first step on this batch",
         labels,
         _why(trace, ratio),
-        f"largest |ratio - 1| before the first step on a batch, {len(off)} of {seen} times: {worst:.3g}",
+        f"largest |ratio - 1| before the first step on a batch, {len(off)} of {seen} times: {worst:.3g}"
+        + wording.also_dated(when),
         "copy every parameter to where it belongs when the weights are handed over"
         if uncopied(trace, ratio)
         else "compute both sides by the same code with the same inputs (masks, positions, states, temperature, mode)",
         parameters=trace.names(trace.graph.reach(ratio.new)),
-        evidence={"distance": worst, "batches": len(off)},
+        evidence={"distance": worst, "batches": len(off)} | when.evidence,
     )
 
 

@@ -52,17 +52,23 @@ from whygrad.finding import Finding, Label
 from whygrad.source.defining import definition
 from whygrad.trace import Site, Trace
 from whygrad.trace.ratios import Ratio, batch, by_place, ratios, stepped_between
+from whygrad.trace.spells import Spell, throughout
 
 CODE = "WG311"
 NAME = "ratio-always-one"
 ROUNDING = 1e-5
+LASTING = 6
+"""Evaluations in a row that are one, where others are not: at a tiny learning rate the first few may be."""
 
 
 def check(trace: Trace) -> Iterator[Finding]:
     for evaluations in by_place(ratios(trace)):
         known = [r for r in evaluations if r.op.spread is not None and not r.attached]
-        if not known or not all((r.op.spread or 0.0) <= ROUNDING for r in known):  # NaN is no ratio of one.
+        looks = [(r.backward.update + 1, (r.op.spread or 0.0) <= ROUNDING) for r in known]  # NaN is no ratio of one.
+        when = throughout(looks, 1, int(LASTING))
+        if when is None:
             continue
+        known = [r for r in known if when.first <= r.backward.update + 1 <= when.last]
         again = [
             later
             for earlier, later in pairwise(known)
@@ -72,12 +78,12 @@ def check(trace: Trace) -> Iterator[Finding]:
             and batch(trace.graph, earlier.new) == batch(trace.graph, later.new) != frozenset()
         ]
         if again:
-            yield _finding(trace, known, again)
+            yield _finding(trace, known, again, when)
         elif len(known) > 2 and all(stepped_between(trace, *pair) for pair in pairwise(known)):
             yield _harmless(trace, known[-1])
 
 
-def _finding(trace: Trace, known: list[Ratio], again: list[Ratio]) -> Finding:
+def _finding(trace: Trace, known: list[Ratio], again: list[Ratio], when: Spell) -> Finding:
     ratio = again[-1]
     site = _old_site(trace, ratio)
     who = wording.whom(trace, trace.graph.reach(ratio.new))
@@ -92,10 +98,11 @@ def _finding(trace: Trace, known: list[Ratio], again: list[Ratio]) -> Finding:
         [label for label in labels if label.site is not None],
         "after the first step on a batch the policy differs from the one that acted; a ratio that stays at 1 compares "
         "it with itself, so clipping never limits anything.",
-        f"{len(known)} evaluations, {len(again)} of them after a step on the same batch, all within {ROUNDING:g} of 1",
+        f"{len(known)} evaluations, {len(again)} of them after a step on the same batch, all within {ROUNDING:g} of 1"
+        + wording.also_dated(when),
         "compute it once when the batch is collected, under torch.no_grad(), and store it with the batch",
         parameters=trace.names(trace.graph.reach(ratio.new)),
-        evidence={"evaluations": len(known), "after_a_step": len(again)},
+        evidence={"evaluations": len(known), "after_a_step": len(again)} | when.evidence,
     )
 
 

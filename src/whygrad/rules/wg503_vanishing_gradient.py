@@ -45,6 +45,7 @@ from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Backward, Op, Trace
 from whygrad.trace.magnitudes import Layer, depth
+from whygrad.trace.spells import Spell, throughout
 
 CODE = "WG503"
 NAME = "vanishing-gradient"
@@ -54,6 +55,8 @@ DEEP = 4
 """Layers from which one may speak of depth."""
 OFTEN = 3
 """Traced backwards, all of which must fade: a single one may do so by chance."""
+LASTING = 5
+"""In a row, where it fades in a part of the run only."""
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -62,9 +65,12 @@ def check(trace: Trace) -> Iterator[Finding]:
         if backward.largest and backward.how == "backward":
             groups.setdefault((backward.site, backward.library), []).append((backward, depth(trace, backward)))
     for group in groups.values():
-        faded = [(b, layers) for b, layers in group if _fades(layers)]
-        if len(faded) >= OFTEN and len(faded) == len(group):
-            yield _finding(trace, *faded[-1], len(faded))
+        looks = [(backward.update + 1, _fades(layers)) for backward, layers in group]
+        when = throughout(looks, OFTEN, int(LASTING))
+        if when is not None:
+            faded = [(b, layers) for b, layers in group if when.first <= b.update + 1 <= when.last]
+            found = _finding(trace, *faded[-1], len(faded), when)
+            yield wording.past(found, when) if when.over else found
 
 
 def _fades(layers: list[Layer]) -> bool:
@@ -75,7 +81,7 @@ def _fades(layers: list[Layer]) -> bool:
     return 0.0 < first < FADED * last and falling >= 0.7 * (len(layers) - 1)
 
 
-def _finding(trace: Trace, backward: Backward, layers: list[Layer], times: int) -> Finding:
+def _finding(trace: Trace, backward: Backward, layers: list[Layer], times: int, when: Spell) -> Finding:
     starved = [layer for layer in layers if layer.size < 1e-2 * layers[-1].size]
     numbers = frozenset(layer.parameter for layer in starved)
     who, last = wording.whom(trace, numbers), layers[-1]
@@ -91,7 +97,7 @@ def _finding(trace: Trace, backward: Backward, layers: list[Layer], times: int) 
         f"the gradient arrives here {last.size / layers[0].size:.0e} times smaller than at the last layer",
         labels,
         f"over {len(layers)} layers each step back multiplies the gradient by less than one.",
-        f"in {times} of {times} traced backwards of {backward.name}",
+        f"in {times} of {times} traced backwards of {backward.name}{wording.also_dated(when)}",
         "use ReLU-like activations with a matching initialisation, normalisation, or residual connections",
         parameters=trace.names(numbers),
         evidence={"first": layers[0].size, "last": last.size, "layers": len(layers)},

@@ -49,25 +49,31 @@ from whygrad.trace import Op, Trace
 from whygrad.trace.coefficients import SwitchedOff, switched_off
 from whygrad.trace.evaluations import Evaluation, evaluations
 from whygrad.trace.paths import only_through
+from whygrad.trace.spells import Spell, throughout
 
 CODE = "WG506"
 NAME = "zero-signal"
 OFTEN = 4
 """Traced updates in which the weight was zero, and none in which it was not."""
+LASTING = 5
+"""In a row from the start on, where it was not zero later: no reward had been found yet, say."""
 
 
 def check(trace: Trace) -> Iterator[Finding]:
     said: set[object] = set()
     for group in evaluations(trace, _weighs):
-        last = group[-1]
-        if len(group) < OFTEN or any(e.op.facts is None or e.op.facts.nothing is None for e in group):
-            continue
+        looks = [(e.backward.update + 1, e.op.facts is not None and e.op.facts.nothing is not None) for e in group]
+        when = throughout(looks, int(OFTEN), int(LASTING))
+        if when is None or when.before is not None:
+            continue  # What earns all there is to be had has nothing left to tell.
+        last = group[when.times - 1]
         lost = only_through(trace.graph, last.backward.root or 0, *_zeros(trace, last))
-        starved = frozenset(n for n in lost if not trace.parameter(n).moved and n in trace.holders)
+        starved = frozenset(n for n in lost if n in trace.holders and (when.over or not trace.parameter(n).moved))
         place = (last.op.site.file, last.op.site.line) if last.op.site is not None else None
         if starved and place not in said:
             said.add(place)
-            yield _finding(trace, last, starved, len(group))
+            found = _finding(trace, last, starved, when)
+            yield wording.past(found, when) if when.over else found
     yield from (_carried_on(trace, case) for case in switched_off(trace))
 
 
@@ -81,7 +87,7 @@ def _weighs(op: Op) -> bool:
     return op.name in ("mul", "__rmul__", "mul_", "__imul__") and len(op.inputs) > 1
 
 
-def _finding(trace: Trace, last: Evaluation, starved: frozenset[int], times: int) -> Finding:
+def _finding(trace: Trace, last: Evaluation, starved: frozenset[int], when: Spell) -> Finding:
     assert last.op.facts is not None
     assert last.op.facts.nothing is not None
     who = wording.whom(trace, starved)
@@ -101,10 +107,11 @@ def _finding(trace: Trace, last: Evaluation, starved: frozenset[int], times: int
         "multiplies by zeros",
         labels,
         "zero times a log-probability (or an error) has a gradient of exactly zero, whatever the network does.",
-        f"all zeros in {times} of {times} traced updates; the weights of {who} have not moved",
+        f"all zeros in {when.times} of {when.looks} traced updates"
+        + (wording.also_dated(when) if when.over else f"; the weights of {who} have not moved"),
         "find out why it is zero: a reward that does not vary, a group with one outcome, a coefficient or mask of zero",
         parameters=trace.names(starved),
-        evidence={"updates": times},
+        evidence={"updates": when.times},
     )
 
 

@@ -48,6 +48,7 @@ from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Optimizer, Scaler, Step, Trace
 from whygrad.trace.nonfinite import origins, poisoned
+from whygrad.trace.spells import throughout
 
 CODE = "WG507"
 NAME = "precision-loss"
@@ -55,6 +56,8 @@ MOST = 0.7
 """Share of the weights with a gradient that a step leaves exactly as they were."""
 OFTEN = 4
 """Traced steps, all of which must lose most of their updates."""
+LASTING = 5
+"""In a row, where other steps keep theirs."""
 COLLAPSED = 0.0625
 """Factor of a gradient scaler at the end of the run. It begins at 65,536 and settles in the hundreds or thousands;
 below one it makes gradients smaller, and 2⁻⁴ leaves room for a run that was stopped while it was finding its level."""
@@ -65,9 +68,11 @@ FALL = 1024.0
 def check(trace: Trace) -> Iterator[Finding]:
     for optimizer in trace.optimizers:
         steps = [s for s in trace.steps if s.optimizer == optimizer.id and s.rounded_away is not None]
-        lost = [s.rounded_away for s in steps if s.rounded_away is not None]
-        if len(lost) >= OFTEN and min(lost) >= MOST:
-            yield _finding(trace, optimizer, steps[-1], median(lost), len(lost))
+        when = throughout([(s.update, (s.rounded_away or 0.0) >= MOST) for s in steps], int(OFTEN), int(LASTING))
+        if when is not None:
+            part = [s for s in steps if when.first <= s.update <= when.last]
+            found = _finding(trace, optimizer, part[-1], median(s.rounded_away or 0.0 for s in part), len(part))
+            yield wording.past(found, when) if when.times < len(steps) else found
     if origins(trace) or poisoned(trace) is not None:
         return  # Where the first NaN was made is the better answer.
     for scaler in trace.scalers:

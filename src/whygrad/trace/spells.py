@@ -23,6 +23,11 @@ class Spell:
     """All looks from the first that showed it to the last."""
 
     @property
+    def over(self) -> bool:
+        """The latest look did not show it any more."""
+        return self.after is not None
+
+    @property
     def evidence(self) -> dict[str, object]:
         return {"first_update": self.first, "last_update": self.last}
 
@@ -46,6 +51,13 @@ def spell(looks: Sequence[tuple[int, bool]], often: int, against: int = 1) -> Sp
         len(shown),
         last - first + 1,
     )
+
+
+def throughout(looks: Sequence[tuple[int, bool]], often: int, part: int) -> Spell | None:
+    """Every look showed it, so many at least; else the longest part of the run in which so many did, and all."""
+    if len(looks) >= often and all(so for _, so in looks):
+        return spell(looks, often)
+    return spell(looks, max(often, part), against=len(looks))
 
 
 def between(looks: Sequence[tuple[int, bool]]) -> Spell | None:

@@ -3,11 +3,13 @@
 # args: parent _exit
 # args: both exit
 # args: both raise
+# args: child hooked
 import hashlib
 import os
 import sys
 
 import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 who, how = sys.argv[1:]
 torch.manual_seed(0)
@@ -29,8 +31,13 @@ def train(updates, name):
 train(3, "before")
 child = os.fork()
 if child == 0:
+    if how == "hooked":
+        stepped = []
+        register_optimizer_step_post_hook(lambda *_: stepped.append(1))
     if who != "parent":
         train(30, "child")
+    if how == "hooked":
+        print("the child's own hook was called", len(stepped), "times", flush=True)
     if how == "_exit":
         os._exit(4)
     if how == "exit":
