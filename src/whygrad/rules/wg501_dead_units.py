@@ -44,6 +44,7 @@ from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Op, Trace
 from whygrad.trace.evaluations import Evaluation, evaluations, spread
+from whygrad.trace.spells import spell
 
 CODE = "WG501"
 NAME = "dead-units"
@@ -58,13 +59,25 @@ LASTING = 10
 def check(trace: Trace) -> Iterator[Finding]:
     said: set[object] = set()
     for group in evaluations(trace, _rectifies):
-        dead = _always(group[-OFTEN:])
-        last = group[-1]
-        units = last.op.facts.units if last.op.facts is not None else 0
-        lasting = len(group) >= OFTEN and spread(group[-OFTEN:]) >= min(LASTING, trace.updates // 4)
-        if lasting and units and dead >= NEARLY_ALL * units and last.op.site not in said:
-            said.add(last.op.site)
-            yield _finding(trace, last, dead, units, len(group[-OFTEN:]))
+        looks = [(e.backward.update + 1, _dead(group[: end + 1])) for end, e in enumerate(group)]
+        when = spell(looks, 1, against=len(group))
+        site = group[-1].op.site
+        if when is not None and site not in said:
+            said.add(site)
+            end = max(end for end, (update, dead) in enumerate(looks) if dead and update == when.last) + 1
+            found = _finding(trace, group[end - 1], group[end - OFTEN : end])
+            yield wording.past(found, when) if when.over else found
+
+
+def _dead(group: list[Evaluation]) -> bool:
+    """Whether nearly all units were zero at the latest of these evaluations, and at one some updates before it."""
+    latest, units = group[-OFTEN:], _units(group[-1])
+    apart = min(LASTING, (latest[-1].backward.update + 1) // 4)
+    return len(latest) == OFTEN and spread(latest) >= apart and units > 0 and _always(latest) >= NEARLY_ALL * units
+
+
+def _units(evaluation: Evaluation) -> int:
+    return evaluation.op.facts.units if evaluation.op.facts is not None else 0
 
 
 def _rectifies(op: Op) -> bool:
@@ -80,7 +93,8 @@ def _always(group: list[Evaluation]) -> int:
     return common.bit_count() if common >= 0 else 0
 
 
-def _finding(trace: Trace, last: Evaluation, dead: int, units: int, times: int) -> Finding:
+def _finding(trace: Trace, last: Evaluation, latest: list[Evaluation]) -> Finding:
+    dead, units, times = _always(latest), _units(last), len(latest)
     below = trace.graph.reach(last.op.id)
     who = wording.whom(trace, below)
     labels = (

@@ -73,13 +73,14 @@ def check(trace: Trace) -> Iterator[Finding]:
     for found in grown(trace, growth):
         cause = unsquashed(trace.graph, found.backwards[-1])
         if cause is not None and cause.inverse.site is not None:
-            said.add(found.backwards[-1].id)
+            said.add(found.backwards[0].id)
             yield _recovered(trace, found, cause)
-        elif any(one.backwards[-1] is found.backwards[-1] for one in endless):
-            said.add(found.backwards[-1].id)
+    for found in endless:
+        if found.backwards[0].id not in said:
+            said.add(found.backwards[0].id)
             yield _finding(trace, found)
     for found in rising(trace, Growth(NOTED, CLIMBING, VISIBLE, int(FIRST))):
-        if found.backwards[-1].id not in said:
+        if found.after is None and found.backwards[0].id not in said:
             yield _climbing(trace, found)
 
 
@@ -125,6 +126,12 @@ def _climbing(trace: Trace, found: Exploding) -> Finding:
     )
 
 
+def _afterwards(found: Exploding) -> str:
+    if found.after is None:
+        return ""
+    return "; then NaN" if found.diverged else f"; at update {found.after.update + 1} it grew no more"
+
+
 def _latest(found: Exploding) -> str:
     sizes = list(zip(found.sizes, found.backwards, strict=True))[-3:]
     return ", ".join(f"{backward.update + 1}: {size:.1e}" for size, backward in sizes)
@@ -134,17 +141,21 @@ def _finding(trace: Trace, found: Exploding) -> Finding:
     group, sizes, start = found.backwards, found.sizes, found.start
     last = group[-1]
     who = wording.whom(trace, last.deposits)
+    are = wording.verb(trace, last.deposits, "is", "are")
+    were = wording.verb(trace, last.deposits, "was", "were")
     return Finding(
         CODE,
         NAME,
-        "error",
-        f"{who} {wording.verb(trace, last.deposits, 'is', 'are')} thrown about: the gradient of {last.name} has grown "
-        f"{sizes[-1] / start:.0e} times since the start",
+        "note" if found.settled else "error",
+        f"{who} {were if found.settled else are} thrown about: by update {last.update + 1} the gradient of {last.name} "
+        f"had grown {sizes[-1] / start:.0e} times since the start",
         last.made or last.site,
-        f"largest gradient {start:.1e} in the first updates, {sizes[-1]:.1e} now",
+        f"largest gradient {start:.1e} in the first updates, {sizes[-1]:.1e} at update {last.update + 1}",
         [],
-        "each update makes the next gradient larger; the run diverges, whether or not a clip hides it.",
-        f"largest gradient at update {_latest(found)}",
+        "each update made the next gradient larger, up to there."
+        if found.settled
+        else "each update makes the next gradient larger; the run diverges, whether or not a clip hides it.",
+        f"largest gradient at update {_latest(found)}{_afterwards(found)}",
         "lower the learning rate, scale rewards and targets, or let the target network follow more slowly",
         parameters=trace.names(last.deposits),
         evidence={"first": start, "last": sizes[-1], "update": last.update + 1},

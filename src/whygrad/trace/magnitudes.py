@@ -49,11 +49,19 @@ def size(backward: Backward) -> float:
 
 @dataclass(slots=True)
 class Exploding:
-    """A loss whose gradient grew and keeps growing."""
+    """A loss whose gradient grew, up to the last of these backwards."""
 
     backwards: list[Backward]
     sizes: list[float]
     start: float
+    after: Backward | None = None
+    """The next traced one, at which it grew no more."""
+    diverged: bool = False
+    """It ended in NaN."""
+
+    @property
+    def settled(self) -> bool:
+        return self.after is not None and not self.diverged
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +83,31 @@ def exploding(trace: Trace, growth: Growth) -> list[Exploding]:
 def exploded(trace: Trace) -> set[Site | None]:
     """Backward calls that WG504 has spoken about, by the project's own numbers: it runs before who asks here."""
     found: list[Exploding] = trace.known.get("exploding", [])
-    return {one.backwards[-1].site for one in found}
+    return {one.backwards[-1].site for one in found if not one.settled}
 
 
 def rising(trace: Trace, growth: Growth) -> list[Exploding]:
-    """Losses whose gradient has grown so much, and from each of the latest traced updates to the next."""
-    return [found for found in grown(trace, growth) if _rising(found.sizes, growth.still)]
+    """Losses whose gradient had grown so much, and from each of three looks to the next, at the latest such time."""
+    return [found for group in by_loss(trace) if (found := _last_rise(group, growth)) is not None]
 
 
-def _rising(sizes: list[float], still: float) -> bool:
-    return sizes[-1] > still * sizes[-2] > still**2 * sizes[-3] or sizes[-1] == float("inf")
+def _last_rise(group: list[Backward], growth: Growth) -> Exploding | None:
+    sizes = [size(backward) for backward in group]
+    start = max(median(sizes[: growth.first]), 1e-12)
+    for end in range(len(group), growth.first + 1, -1):
+        if _far(sizes[end - 1], start, growth) and _rising(sizes[:end][-3:], growth.still):
+            after = group[end] if end < len(group) else None
+            diverged = any(math.isnan(value) for backward in group[end:] for value in backward.largest.values())
+            return Exploding(group[:end], sizes[:end], start, after, diverged)
+    return None
+
+
+def _far(now: float, start: float, growth: Growth) -> bool:
+    return now > growth.large and now / start > growth.times
+
+
+def _rising(latest: list[float], still: float) -> bool:
+    return latest[-1] > still * latest[-2] > still**2 * latest[-3] or latest[-1] == float("inf")
 
 
 def grown(trace: Trace, growth: Growth) -> list[Exploding]:
@@ -92,9 +115,7 @@ def grown(trace: Trace, growth: Growth) -> list[Exploding]:
     out = []
     for group in by_loss(trace):
         sizes = [size(backward) for backward in group]
-        if len(sizes) < growth.first + 2:
-            continue
         start = max(median(sizes[: growth.first]), 1e-12)
-        if sizes[-1] > growth.large and sizes[-1] / start > growth.times:
+        if len(sizes) >= growth.first + 2 and _far(sizes[-1], start, growth):
             out.append(Exploding(group, sizes, start))
     return out
