@@ -127,7 +127,7 @@ DEFECTS = (
 
 
 def put_back(defect: Defect) -> str:
-    """The file as it was. It must still be a program: one that cannot be loaded would not watch, and differ in nothing."""
+    """The file as it was, and still a program: one that cannot be loaded would not watch, and differ in nothing."""
     text = (HOME / defect.file).read_text(encoding="utf-8")
     for new, old in defect.changes:
         if new not in text:

@@ -9,7 +9,7 @@ from whygrad.finding import Finding
 from whygrad.report.chaining import why_blocked
 from whygrad.report.rounds import copies
 from whygrad.source import files
-from whygrad.trace import BLOCKING, Kind, Site, Trace
+from whygrad.trace import BLOCKING, Kind, Op, Site, Trace
 from whygrad.wording import plural
 
 MOST_FILES = 8
@@ -72,12 +72,15 @@ def _operations(trace: Trace) -> Iterator[tuple[Site, str, str]]:
     for op in trace.graph.ops.values():
         if op.site is None:
             continue
-        carried = any(operand.carries for operand in op.inputs)
-        # Whole numbers that come out of an operation on whole numbers were no gradient's way before either.
-        whole = op.kind is Kind.DISCRETE and any(not found.floating for _, found in trace.graph.operands(op))
-        if carried and op.kind in BLOCKING and not whole:
+        if op.kind in BLOCKING and _cuts(trace, op):
             yield op.site, "cuts", why_blocked(op)
         elif op.region is not None and op.blocks and op.layer and op.region.site is not None:
             yield op.region.site, "cuts", f"no gradient is recorded under {op.region.how}"
         if op.name.endswith("_") and not op.name.endswith("__") and op.inputs and op.inputs[0].carries:
             yield op.site, "in place", f"{op.name}() changes a value that has a history"
+
+
+def _cuts(trace: Trace, op: Op) -> bool:
+    # Whole numbers that come out of an operation on whole numbers were no gradient's way before either.
+    whole = op.kind is Kind.DISCRETE and any(not found.floating for _, found in trace.graph.operands(op))
+    return not whole and any(operand.carries for operand in op.inputs)

@@ -49,6 +49,7 @@ NAME = "softmax-over-batch"
 NORMALISING = frozenset({"softmax", "log_softmax", "logsumexp"})
 PICKING = frozenset({"multinomial", "gather"})
 BATCHED = frozenset({"matmul", "__matmul__", "bmm", "baddbmm"})
+SUMMING = frozenset({"logsumexp", "sum"})
 DIVIDING = frozenset({"div", "__truediv__", "true_divide"})
 ELEMENTWISE = frozenset({"exp", "log", "clamp", "clone", "dropout", "float", "broadcast_tensors"})
 
@@ -90,9 +91,11 @@ def _mixed(trace: Trace) -> Iterator[tuple[Op, Op]]:
     """Log-weights normalised along an earlier dimension, and the mixture then summed along the last one."""
     graph = trace.graph
     for user in graph.ops.values():
+        if user.name not in SUMMING:
+            continue
         inner = graph.ops.get(user.inputs[0].op) if user.inputs else None
         last = inner is not None and user.facts is not None and user.facts.dim == len(inner.shape) - 1
-        if inner is None or not last or not (user.name == "logsumexp" or (user.name == "sum" and inner.name == "exp")):
+        if inner is None or not last or (user.name == "sum" and inner.name != "exp"):
             continue
         added = _added(graph, inner)
         weights = [op for op in added if op.name == "log_softmax" and len(added) > 1]

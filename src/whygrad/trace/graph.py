@@ -130,10 +130,10 @@ class Graph:
         return op
 
     def operands(self, op: Op) -> Iterator[tuple[Input, Op]]:
+        known = self.ops
         for operand in op.inputs:
-            found = self.ops.get(operand.op)
-            if found is not None:
-                yield operand, found
+            if operand.op in known:
+                yield operand, known[operand.op]
 
     def reach(self, root: int) -> frozenset[int]:
         """Parameters that gradient gets to from here."""

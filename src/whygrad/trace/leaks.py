@@ -153,9 +153,11 @@ def multiplier_terms(trace: Trace) -> Iterator[tuple[Leak, frozenset[int]]]:
         ops = formula(graph, backward.root)
         squared = {inner.id for inner in heads(graph, [op.id for op in ops if op.name in EVEN])}
         for op in ops:
-            operands = [i.op for i in op.inputs if op.passes(i) and not i.selector]
-            if op.name not in PRODUCTS or len(operands) != 2 or op.id in squared:
+            if op.name not in PRODUCTS or op.id in squared:
                 continue  # A deviation over its width: part of a likelihood.
+            operands = [i.op for i in op.inputs if op.passes(i) and not i.selector]
+            if len(operands) != 2:
+                continue
             for multiplier, measured in (operands, operands[::-1]):
                 leak = _constraint(trace, backward, op, multiplier, measured)
                 if leak is not None:

@@ -25,8 +25,10 @@ def depth(trace: Trace, backward: Backward) -> list[Layer]:
     out: dict[int, Layer] = {}
     assert backward.root is not None
     for op in graph.carrying(backward.root):
+        if not op.layer:
+            continue
         weights = [f.parameter for _, f in graph.operands(op) if f.parameter is not None and len(f.shape) > 1]
-        for parameter in weights if op.layer else ():
+        for parameter in weights:
             if parameter in backward.largest:
                 out.setdefault(parameter, Layer(parameter, backward.largest[parameter]))
     return list(out.values())

@@ -58,8 +58,10 @@ def of_loss(graph: Graph, backward: Backward, root: int) -> list[Ratio]:
 def _ratio(graph: Graph, backward: Backward, op: Op) -> Ratio | None:
     if op.name == "exp":
         return _exponential(graph, backward, op)
+    if op.name not in QUOTIENTS:
+        return None
     values = [i for i, _ in graph.operands(op) if not i.selector]
-    if op.name not in QUOTIENTS or len(values) != 2:
+    if len(values) != 2:
         return None
     new, old = values
     if not op.passes(new) or not chance(graph, new.op) or _normalises(graph, new.op, old.op):

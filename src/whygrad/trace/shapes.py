@@ -51,9 +51,11 @@ def outer_products(trace: Trace) -> Iterator[Outer]:
 
 
 def _met(graph: Graph, op: Op) -> tuple[Op, Op] | None:
+    if op.name not in PAIRWISE:
+        return None
     entering = [pair for pair in graph.operands(op) if not pair[0].inferred]  # Else a number stands there.
     values = [found for operand, found in entering if not operand.selector or op.name == "where"]
-    for tall in values if op.name in PAIRWISE else ():
+    for tall in values:
         for flat in values:
             spread = len(op.shape) >= 2 or op.name in REDUCED
             if spread and len(tall.shape) == len(flat.shape) + 1 and _grows(tall.shape, flat.shape):

@@ -43,9 +43,10 @@ def _compared(trace: Trace) -> list[Op]:
             continue
         if op.layer:
             found.append(op)
-        fresh = {i.op for i in op.inputs if not i.selector} - seen
-        seen |= fresh
-        stack.extend(fresh)
+        for operand in op.inputs:
+            if not operand.selector and operand.op not in seen:
+                seen.add(operand.op)
+                stack.append(operand.op)
     return found
 
 
