@@ -3,8 +3,9 @@
     python tests/interruptions.py [--number 300] [--seed 0] [--jobs 2]
 
 Half of them land while the script trains and catches them, a sixth end it, a third land after its last line, while the
-report is made. `interrupt` is SIGINT, as Ctrl-C sends it; `exception` is one that a thread raises in the main one, as
-timeouts are made. What landed after everything was written and said is counted apart: then nobody is there to hear it.
+report is made: how long that takes is measured first. `interrupt` is SIGINT, as Ctrl-C sends it; `exception` is one
+that a thread raises in the main one, as timeouts are made. One that came after everything was written and said is
+counted apart, and another one is sent for it: then nobody is there to hear it.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ import ctypes, json, os, random, signal, sys, threading, time
 
 import torch
 
-how, when, number, seed = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+how, when, number, seed, within = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), float(sys.argv[5])
 moments = random.Random(seed)
 main = threading.get_ident()
 caught = 0
@@ -61,12 +62,14 @@ def one_after_the_other():
 
 
 def once():
-    time.sleep(moments.uniform(0.0, 0.25 if when == "report" else 0.4))
-    with open("sent", "w") as file:
-        file.write(str(time.time_ns()))
+    time.sleep(moments.uniform(0.0, within))
     send()
+    at = time.time_ns()
+    with open("sent", "w") as file:
+        file.write(str(at))
 
 
+sys.setswitchinterval(1e-5)  # The report takes a hundredth of a second: any of its moments can be met.
 torch.manual_seed(0)
 torch.set_num_threads(1)
 policy = torch.nn.Sequential(torch.nn.Linear(4, 32), torch.nn.Tanh(), torch.nn.Linear(32, 2))
@@ -86,6 +89,8 @@ def update():
 
 for _ in range(20):
     update()
+with open("trained", "w") as file:
+    file.write(str(time.time_ns()))
 threading.Thread(target=one_after_the_other if when == "caught" else once, daemon=True).start()
 while when != "report" and caught < number:
     try:
@@ -108,6 +113,8 @@ class Trial:
     number: int
     seed: int
     tracing: str = "auto"
+    within: float = 0.4
+    """Seconds in which a single one is sent."""
 
 
 @dataclass(frozen=True)
@@ -120,34 +127,53 @@ class Result:
     complaints: tuple[str, ...]
 
 
-def trials(number: int, seed: int) -> Iterator[Trial]:
+def trials(number: int, seeds: random.Random, report_seconds: float) -> Iterator[Trial]:
     """So many of each kind: half caught, a sixth that end the script, a third during the report."""
-    seeds = random.Random(seed)
     for how in HOWS:
         caught, report = number // 2, number // 3
         for first in range(0, caught, MANY):
             tracing = "always" if first // MANY % 2 else "auto"
             yield Trial(how, "caught", min(MANY, caught - first), seeds.getrandbits(32), tracing)
-        for when, times in (("ends", number - caught - report), ("report", report)):
-            for _ in range(times):
-                yield Trial(how, when, 1, seeds.getrandbits(32))
+        for _ in range(number - caught - report):
+            yield Trial(how, "ends", 1, seeds.getrandbits(32))
+        yield from during_the_report(how, report, seeds, report_seconds)
+
+
+def during_the_report(how: str, times: int, seeds: random.Random, report_seconds: float) -> Iterator[Trial]:
+    for _ in range(times):
+        yield Trial(how, "report", 1, seeds.getrandbits(32), within=report_seconds)
+
+
+def report_seconds(tries: int = 5) -> float:
+    """From the script's last line to the report's last file: the longest of a few runs that nothing interrupts."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        longest = 0.0
+        for _ in range(tries):
+            _run(Trial("exception", "report", 0, 0, within=LONGEST), folder)
+            written = (folder / ".whygrad" / "last.html").stat().st_mtime_ns
+            longest = max(longest, (written - int((folder / "trained").read_text())) / 1e9)
+    return longest
 
 
 def attempt(trial: Trial) -> Result:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        (folder / "train.py").write_text(SCRIPT, encoding="utf-8")
-        words = [trial.how, trial.when, str(trial.number), str(trial.seed)]
-        done = subprocess.run(
-            [sys.executable, "-m", "whygrad", "run", "--trace", trial.tracing, "train.py", *words],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=LONGEST,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-            check=False,
-        )
-        return _judged(trial, folder, done)
+        return _judged(trial, folder, _run(trial, folder))
+
+
+def _run(trial: Trial, folder: Path) -> subprocess.CompletedProcess[str]:
+    (folder / "train.py").write_text(SCRIPT, encoding="utf-8")
+    words = [trial.how, trial.when, str(trial.number), str(trial.seed), str(trial.within)]
+    return subprocess.run(
+        [sys.executable, "-m", "whygrad", "run", "--trace", trial.tracing, "train.py", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=LONGEST,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        check=False,
+    )
 
 
 def _judged(trial: Trial, folder: Path, done: subprocess.CompletedProcess[str]) -> Result:
@@ -175,7 +201,7 @@ def _judged(trial: Trial, folder: Path, done: subprocess.CompletedProcess[str]) 
 
 
 def _late(folder: Path) -> bool:
-    """Whether the last file had been put in its place before the interruption was sent, or none was sent at all."""
+    """Whether the last file had been put in its place when the interruption was sent, or there was no time to say."""
     sent, page = folder / "sent", folder / ".whygrad" / "last.html"
     if not sent.exists() or not sent.read_text():
         return True
@@ -196,17 +222,24 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
     asked = parser.parse_args()
+    seeds = random.Random(asked.seed)
+    seconds = report_seconds()
+    print(f"the report takes {seconds:.3f} s", flush=True)
     heard: Counter[tuple[str, str]] = Counter()
     late: Counter[tuple[str, str]] = Counter()
     wrong = 0
+    waiting = list(trials(asked.number, seeds, seconds))
     with ThreadPoolExecutor(asked.jobs) as pool:
-        for result in pool.map(attempt, trials(asked.number, asked.seed)):
-            kind = result.trial.how, result.trial.when
-            heard[kind] += result.heard
-            late[kind] += result.late
-            wrong += bool(result.complaints)
-            for complaint in result.complaints:
-                print(f"{result.trial}: {complaint}", flush=True)
+        while waiting:
+            for result in pool.map(attempt, waiting):
+                kind = result.trial.how, result.trial.when
+                heard[kind] += result.heard
+                late[kind] += result.late
+                wrong += bool(result.complaints)
+                for complaint in result.complaints:
+                    print(f"{result.trial}: {complaint}", flush=True)
+            again = [(how, asked.number // 3 - heard[how, "report"]) for how in HOWS if not wrong]
+            waiting = [trial for how, times in again for trial in during_the_report(how, times, seeds, seconds)]
     for kind in heard:
         print(f"{' '.join(kind)}: {heard[kind]} heard, {late[kind]} after the end")
     print(f"{wrong} trials with complaints")

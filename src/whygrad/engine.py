@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 
 from whygrad import dialect, suppression, thresholds
+from whygrad.capture.blame import our_own, package
 from whygrad.config import Config
 from whygrad.finding import SEVERITIES, Finding
 from whygrad.rule import Rule, broken_plugins, rules
@@ -18,6 +19,7 @@ def diagnose(trace: Trace, config: Config = Config()) -> list[Finding]:
     trace.roles = dict(config.roles)
     findings: list[Finding] = []
     late: list[str] = []
+    failed: list[Gap] = []
     for rule in rules().values():
         try:
             deadline.check()
@@ -26,7 +28,10 @@ def diagnose(trace: Trace, config: Config = Config()) -> list[Finding]:
         except TimeUpError:
             late.append(rule.code)
         except Exception as error:  # One broken rule must not take the others' answers away.
-            trace.gaps.append(_failed(rule, error))
+            if not our_own(error, {package(rule.check)}):
+                raise
+            failed.append(_failed(rule, error))
+    trace.gaps += failed
     if late:
         trace.gaps.append(_too_late(late))
     trace.gaps += [_unloaded(name, said) for name, said in broken_plugins().items()]

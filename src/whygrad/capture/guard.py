@@ -48,6 +48,8 @@ class Guard:
         self._tracebacks: dict[str, str] = {}
         self._off: set[str] = set()
         self.on_break: Callable[[], None] = lambda: None
+        self.on_interrupted: Callable[[], None] = lambda: None
+        """Something of the script's passed through while we worked."""
 
     def __call__(self, work: Callable[[], T], part: str) -> T | None:
         if self.broken is not None or part in self._off:
@@ -65,8 +67,9 @@ class Guard:
             return None
         try:
             return work()
-        except Exception as error:
-            if not our_own(error):
+        except BaseException as error:
+            if not isinstance(error, Exception) or not our_own(error):
+                self.on_interrupted()
                 raise
             self.fail(error, part)
             return None

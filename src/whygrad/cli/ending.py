@@ -57,11 +57,12 @@ class Ending:
             except BaseException as error:
                 if our_own(error):
                     raise
-                self._keep(error)
+                self.keep(error)
         self.late.clear()  # What comes every time comes from the work itself.
         return work()
 
-    def _keep(self, error: BaseException) -> None:
+    def keep(self, error: BaseException) -> None:
+        """What the script is to hear of when everything is done."""
         if isinstance(error, KeyboardInterrupt):
             self.interrupted = True
             self.deadline.expire()

@@ -144,6 +144,10 @@ def main(options: argparse.Namespace) -> int:
         return voice.complain(str(error))
     except KeyboardInterrupt:
         watch.ending.interrupted = True
+    except BaseException as error:  # Between the script's last line and our first one.
+        if our_own(error):
+            raise
+        watch.ending.keep(error)
     watch.ending.insist(watch.ending.begin)
     try:
         status = watch.ending.insist(watch.report)

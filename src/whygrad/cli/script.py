@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whygrad.capture.arrival import when_imported
+from whygrad.capture.blame import our_own, package
 from whygrad.cli import ground, last_words
 from whygrad.cli.shadowed import Shadowed
 from whygrad.session import FRAMEWORKS, Session
@@ -220,5 +221,10 @@ def _flush() -> None:
     for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
         try:
             stream.flush()  # type: ignore[union-attr]
-        except Exception:  # A closed or strange stream is the script's own affair.
-            continue
+        except Exception as error:  # A closed or strange stream is the script's own affair.
+            if not our_own(error, _packages(stream)):
+                raise
+
+
+def _packages(stream: object) -> set[str]:
+    return {package(kind) for kind in type(stream).__mro__}

@@ -7,6 +7,7 @@ import sys
 from typing import Protocol
 
 from whygrad import visible
+from whygrad.capture.blame import LIBRARIES, our_own, package
 from whygrad.telemetry.record import Record
 
 
@@ -42,6 +43,8 @@ class Outlets:
             try:
                 sink.write(record)
             except Exception as error:  # Full disks, closed writers, lost connections: none is the script's.
+                if not our_own(error, {LIBRARIES, package(type(sink))}):
+                    raise
                 self._drop(sink, error)
 
     def close(self) -> None:
@@ -50,6 +53,8 @@ class Outlets:
             try:
                 sink.close()
             except Exception as error:
+                if not our_own(error, {LIBRARIES, package(type(sink))}):
+                    raise
                 self._drop(sink, error)
             else:
                 self._sinks.remove(sink)

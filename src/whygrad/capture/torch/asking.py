@@ -19,11 +19,8 @@ def ask(capture: Capture, loss: Tensor, lost: dict[str, Tensor]) -> dict[str, st
     numbers = {found.number: name for name, t in lost.items() if (found := capture.parameters.find(t)) is not None}
     if root is None:
         return None
-    capture.mode.pause.depth += 1
-    try:
+    with capture.mode.pause:
         backward = Backward(0, None, capture.extraction.take(root))
         trace = Trace(capture.extraction.graph, parameters_of(capture))
         found_cuts = cut_between(trace, backward, frozenset(numbers))
-    finally:
-        capture.mode.pause.depth -= 1
     return {numbers[n]: said(cut) for cut in found_cuts for n in cut.parameters if n in numbers}

@@ -75,6 +75,8 @@ class Backwards:
             else:
                 capture.settled.add((id(frame.f_code), frame.f_lasti))
             return None
+        if capture.stepping.broken_off():
+            capture.interrupted()
         self.count += 1
         self._seen.add(place)
         self._unseen.pop(place, None)
@@ -98,7 +100,7 @@ class Backwards:
         keep = root is not None and (count < first or count & (count - 1) == 0)
         if (count < 2 and capture.naming.due(frame)) or capture.naming.wanted():
             capture.guard(lambda: capture.naming.look(frame), "names")
-        capture.mode.pause.depth += 1
+        capture.mode.pause.begin()
         capture.calls_at_backward = capture.mode.calls
         capture.mode.something_new()
         self._since_open += 1
@@ -160,7 +162,7 @@ class Backwards:
             capture.guard(lambda: self._explain_untraced(error, pending), "explanations")
             return
         backward = pending.backward
-        capture.mode.pause.depth = max(0, capture.mode.pause.depth - 1)
+        capture.mode.pause.end()
         if backward.how == "backward":
             self._deposits(pending)
         elif isinstance(result, (list, tuple)):

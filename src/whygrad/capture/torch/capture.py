@@ -52,6 +52,7 @@ class Capture:
     def __init__(self, options: Options = Options()) -> None:
         self.guard: Guard = UnheardGuard()
         self.guard.on_break = self.detach
+        self.guard.on_interrupted = self.interrupted
         self.window = Window(options.updates, options.trace)
         self.shadow = Shadow()
         self.parameters = Parameters()
@@ -135,13 +136,21 @@ class Capture:
 
     def snapshot(self) -> Trace:
         """What has been seen so far. Its graph is its own: answers about one that still grows must not be kept."""
-        self.mode.pause.depth += 1
-        try:
+        with self.mode.pause:
             trace = assemble(self, None)
             trace.cut_short = True
             return dataclasses.replace(trace, graph=Graph(dict(trace.graph.ops)))
-        finally:
-            self.mode.pause.depth -= 1
+
+    def interrupted(self) -> None:
+        """An exception of the script's went through us, or through what we watch, and the script may go on.
+
+        What was under way never ended, so nobody knows what the gradients hold: as after a time without tracing.
+        """
+        self.differentiating.interrupted()
+        self.stepping.interrupted()
+        self.mode.pause.depth = 0
+        if self.tracing:
+            self._resume()
 
     def detach(self) -> None:
         self.window.policy = "off"  # Whoever kept one of our wrappers does not start us again.
@@ -174,15 +183,12 @@ class Capture:
             return
         self.tracing = self.window.open = True
         self.windows += 1
-        if self.windows > 1:
-            self.openings.append(self.clock.now)
+        self._resume()
         self.regions.follow(self.during)
         self.entrances.follow(self.during)
         transforms.follow(self.during, self.recorder, self.guard, lambda: self.recording)
         threads.follow(self.during, self.mode, self.guard)
         self.compiled.follow(self.during)
-        self.gradients.forget()
-        self.protocol.resumed = None
         self.gradients.follow(self.during)
         self.sampling.scaling.follow(self.during)
         self.mode.live = True
@@ -196,6 +202,13 @@ class Capture:
         self.slumber.opened()
         if not self.mode.pause.aside:
             threads.insert(self.mode)
+
+    def _resume(self) -> None:
+        """What happened up to now is unknown, but before the first window nothing had happened."""
+        if self.clock.now and self.clock.now not in self.openings[-1:]:
+            self.openings.append(self.clock.now)
+        self.gradients.forget()
+        self.protocol.resumed = None
 
     def doze(self) -> None:
         """Stop tracing for a while; what is known of living tensors stays known."""

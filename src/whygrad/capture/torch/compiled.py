@@ -77,12 +77,12 @@ class Compiled:
         mode = self.capture.mode
         cleanups = frames.variables(frame).get("cleanups")
         if type(cleanups) is list and threads.remove(mode):
-            mode.pause.depth += 1
+            mode.pause.begin()
             cleanups.append(self._over)
 
     def _over(self) -> None:
         frame, capture = sys._getframe(1), self.capture
-        capture.mode.pause.depth = max(0, capture.mode.pause.depth - 1)
+        capture.mode.pause.end()
         if capture.mode.live:
             capture.guard(lambda: threads.insert(capture.mode), "compile")
             if capture.recording:

@@ -127,6 +127,9 @@ class Differentiating:
     def inside(self) -> bool:
         return self._inside.flag
 
+    def interrupted(self) -> None:
+        self._inside.flag = False
+
     def attach(self, always: Detours, before: Callable[..., Any], after: Callable[..., None]) -> None:
         for name in ("backward", "grad"):  # Tensor.backward comes here as well.
             always.set(torch.autograd, name, partial(self._watching, how=name, before=before, after=after))
@@ -212,12 +215,12 @@ class Differentiating:
             if count.quiet and not finite(args):
                 self._fail(args[0], frame)
             token, turn = None, False
-            if (id(frame.f_code), frame.f_lasti) not in settled:
-                turn = self._take_turn()
-                inside.flag = True
-                roots = args[0] if args else kwargs.get("outputs", kwargs.get("tensors"))
-                token = self._begin(before, frame, roots, how)
             try:
+                if (id(frame.f_code), frame.f_lasti) not in settled:
+                    turn = self._take_turn()
+                    inside.flag = True
+                    roots = args[0] if args else kwargs.get("outputs", kwargs.get("tensors"))
+                    token = self._begin(before, frame, roots, how)
                 try:
                     result = standins.call(original, args, kwargs, caller)
                 except Exception as error:
@@ -229,6 +232,8 @@ class Differentiating:
                     if token is not None:
                         self._finish(after, token, None, result)
             finally:
+                if inside.flag:  # Ctrl-C, mostly.
+                    self.guard.on_interrupted()
                 if turn:
                     self._turn.release()
             if count.measured and how == "backward":

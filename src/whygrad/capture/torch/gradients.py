@@ -69,7 +69,7 @@ class Gradients:
         def zero_grad(holder: Any, *args: Any, **kwargs: Any) -> Any:
             frame = detours.caller()
             recording = self.tracing()
-            with _Paused(self.pause):
+            with self.pause:
                 result = standins.call(original, (holder, *args), kwargs, frame)
                 if recording:
                     self.guard(lambda: self.cleared(read(holder), frames.user_site(frame)), "zero_grad")
@@ -87,7 +87,7 @@ class Gradients:
             # An empty generator is warned about, so it stays one.
             handed = (t for t in tensors) if isinstance(parameters, GeneratorType) else tensors
             limit = rest[0] if rest else kwargs.get("max_norm", kwargs.get("clip_value"))
-            with _Paused(self.pause):
+            with self.pause:
                 event = self.guard(lambda: self._clip(tensors, limit, how, frame, parameters), "clip")
                 result = standins.call(original, (handed, *rest), kwargs, frame)
                 norm = kwargs.get("total_norm", rest[1] if len(rest) > 1 else None) if result is None else result
@@ -264,19 +264,6 @@ class Gradients:
 
     def _known(self, tensors: Iterable[Tensor]) -> list[Known]:
         return [known for t in tensors if (known := self.parameters.find(t)) is not None]
-
-
-class _Paused:
-    """What torch does inside one of its own calls is not the user's doing."""
-
-    def __init__(self, pause: Any) -> None:
-        self.pause = pause
-
-    def __enter__(self) -> None:
-        self.pause.depth += 1
-
-    def __exit__(self, *_: object) -> None:
-        self.pause.depth = max(0, self.pause.depth - 1)
 
 
 def _deposited(node: Node, most: int = 200) -> set[int]:

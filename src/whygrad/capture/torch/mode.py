@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable
 from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any
@@ -16,6 +15,7 @@ from whygrad.capture.blame import our_own
 from whygrad.capture.guard import LONGEST_WAIT, Guard
 from whygrad.capture.torch import hooks
 from whygrad.capture.torch.elsewhere import listened, rewritten
+from whygrad.capture.torch.pause import Pause
 from whygrad.capture.torch.recording import Recorder
 from whygrad.capture.torch.unheard import Unheard
 from whygrad.capture.torch.vocabulary import Role, role
@@ -28,14 +28,6 @@ _methods: dict[Any, Any] = {}
 """By what stands in its place: methods of tensors, written in C."""
 _asking: dict[CodeType, FunctionType] = {}
 """By instructions: torch's functions that asked under a name that is not theirs any more."""
-
-
-class Pause(threading.local):
-    """How many times over recording is suspended in this thread: inside backward, a step, or ourselves."""
-
-    depth = 0
-    aside = 0
-    """Calls that pass through the mode at this moment: torch takes it off the stack meanwhile, and puts it back."""
 
 
 class ShadowMode(TorchFunctionMode):
@@ -69,11 +61,11 @@ class ShadowMode(TorchFunctionMode):
         elif isinstance(func, FunctionType):
             func = call = _method(func)
         if not self.live or self.pause.depth or rewritten():
-            self.pause.aside += 1
             try:
+                self.pause.aside += 1
                 return standins.call(call, args, kwargs, calling)
             finally:
-                self.pause.aside -= 1
+                self.pause.aside = max(0, self.pause.aside - 1)
         kind, name = role(func)
         if name == "retain_grad":
             self.hooked = True
@@ -96,7 +88,7 @@ class ShadowMode(TorchFunctionMode):
 
     def _record(self, func: Any, types: Any, args: Any, kwargs: Any, out: Any, frame: FrameType) -> None:
         self.hooked = self.hooked or _packing(True) is not None
-        self.pause.depth += 1
+        self.pause.begin()
         taken = self.guard.alone.acquire(timeout=LONGEST_WAIT)
         try:
             if self.calls >= self.long_at:
@@ -106,21 +98,19 @@ class ShadowMode(TorchFunctionMode):
                     self.recorder.record(func, args, kwargs, out, frame)
             else:
                 self.recorder.record(func, args, kwargs, out, frame)
-        except Exception as error:
-            if not our_own(error):
+        except BaseException as error:
+            if not isinstance(error, Exception) or not our_own(error):
+                self.guard.on_interrupted()
                 raise
             self.guard.fail(error, "recording")
         finally:
-            self.pause.depth -= 1
+            self.pause.end()
             if taken:
                 self.guard.alone.release()
 
     def _raised(self, name: str, args: Any, error: Exception, frame: FrameType) -> None:
-        self.pause.depth += 1
-        try:
+        with self.pause:
             self.guard(lambda: self.on_error(name, args, error, frame), "explanations")
-        finally:
-            self.pause.depth -= 1
 
     def _hooked(self, call: Any, args: Any, kwargs: Any, calling: FrameType) -> Any:
         self.hooked = True

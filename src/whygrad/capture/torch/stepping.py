@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 import weakref
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -30,12 +32,27 @@ class Stepping:
         self.completed = 0
         """When the latest traced step was over."""
         self._step: tuple[Step, Any] | None = None
+        self._asking = (0, 0)
+        """The thread whose step that is, and the identity of the frame that asked for it."""
         self._evaluated: list[weakref.ref[torch.nn.Module]] = []
 
     @property
     def running(self) -> Step | None:
         """The traced step that is about to begin, or has begun."""
         return self._step[0] if self._step is not None else None
+
+    def interrupted(self) -> None:
+        self._step, self.inside = None, False
+
+    def broken_off(self) -> bool:
+        """Whether this thread's latest step began and, now that a loss is differentiated, has never ended."""
+        thread, asking = self._asking
+        if self.running is None or thread != threading.get_ident():
+            return False
+        frame: FrameType | None = sys._getframe()
+        while frame is not None and id(frame) != asking:  # An optimizer may differentiate in its own step.
+            frame = frame.f_back
+        return frame is None
 
     def before(self, held: Held, closure: bool, frame: FrameType) -> None:
         capture = self.capture
@@ -61,9 +78,9 @@ class Stepping:
         capture.guard(lambda: capture.keeping.stepped(held.number, frozenset(held.parameters), frame), "kept tensors")
         compared = held.traced_steps <= COMPARED_STEPS
         before = capture.guard(lambda: capture.weights.before_step(held.tensors), "weights") if compared else None
-        self._step = step, before
+        self._step, self._asking = (step, before), (threading.get_ident(), id(frame))
         if not closure:
-            capture.mode.pause.depth += 1
+            capture.mode.pause.begin()
 
     def after(self) -> None:
         capture = self.capture
