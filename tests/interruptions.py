@@ -32,7 +32,7 @@ MANY = 25
 """Sent one after the other to a script that catches them."""
 LONGEST = 120.0
 SCRIPT = """
-import ctypes, json, os, random, signal, sys, threading, time
+import ctypes, faulthandler, json, os, random, signal, sys, threading, time
 
 import torch
 
@@ -55,8 +55,13 @@ def send():
 
 def one_after_the_other():
     for sent in range(number):
+        patience = time.monotonic() + 20
         while caught < sent:
             time.sleep(0.001)
+            if time.monotonic() > patience:
+                print(caught, flush=True)
+                faulthandler.dump_traceback()
+                os._exit(1)  # The one before was lost.
         time.sleep(moments.uniform(0.002, 0.05))
         send()
 
@@ -184,7 +189,7 @@ def _judged(trial: Trial, folder: Path, done: subprocess.CompletedProcess[str]) 
         complaints.append("an internal error")
     if trial.when == "caught":
         heard = int(done.stdout or 0)
-        complaints += [f"heard {heard} of {trial.number}"] if heard != trial.number else []
+        complaints += [f"heard {heard} of {trial.number}: {done.stderr[-2000:]}"] if heard != trial.number else []
         complaints += [f"status {done.returncode}"] if done.returncode else []
         return Result(trial, heard, False, tuple(complaints))
     wanted = -signal.SIGINT if trial.how == "interrupt" else 1

@@ -47,15 +47,25 @@ def consequence(trace: Trace, cut: Cut) -> str:
 def _dead_term(trace: Trace, cut: Cut, who: str) -> str:
     """Other terms are spoken of only where there are some, and said to train whom they reach."""
     assert cut.term is not None
-    loss, term = cut.backward.name, wording.code(cut.term.site)
     reached = (cut.backward.deposits - cut.backward.zeros) & (cut.workers or cut.parameters)
     if cut.when is not None:
-        return f"the term {term} of {loss} does not train {who}, {wording.dated(cut.when)}"
-    if reached:
-        return f"the term {term} of {loss} does not train {who}; only other terms do"
-    if cut.backward.root is not None and len(terms(trace.graph, cut.backward.root)) > 1:
-        return f"the term {term} of {loss} does not train {who}, and no other term does"
-    return f"{loss} does not train {who}: gradient reaches none of {wording.its(trace, cut.parameters)}"
+        return f"{part(trace, cut)} does not train {who}, {wording.dated(cut.when)}"
+    if reached and _has_other_terms(trace, cut):
+        return f"{part(trace, cut)} does not train {who}; only other terms do"
+    if _has_other_terms(trace, cut):
+        return f"{part(trace, cut)} does not train {who}, and no other term does"
+    return f"{part(trace, cut)} does not train {who}: gradient reaches none of {wording.its(trace, cut.parameters)}"
+
+
+def part(trace: Trace, cut: Cut) -> str:
+    """What of the loss is dead: a term, where there are several."""
+    if cut.term is None or not _has_other_terms(trace, cut):
+        return cut.backward.name
+    return f"the term {wording.code(cut.term.site)} of {cut.backward.name}"
+
+
+def _has_other_terms(trace: Trace, cut: Cut) -> bool:
+    return cut.backward.root is not None and len(terms(trace.graph, cut.backward.root)) > 1
 
 
 def labels(trace: Trace, cut: Cut) -> list[Label]:

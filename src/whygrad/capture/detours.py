@@ -45,12 +45,16 @@ class Detours:
         """Whether a compiler is reading: it is to find the original."""
         self._undo: list[Callable[[], None]] = []
 
-    def set(self, owner: Any, name: str, make: Making) -> None:
-        """Lead `owner.name` past what `make` returns."""
+    def set(self, owner: Any, name: str, make: Making, *, finish: Function | None = None) -> None:
+        """Lead `owner.name` past what `make` returns.
+
+        An exception of the script's may land anywhere on the way, before the original was called. For a function of
+        Python's that must have its effect all the same, such as one that switches back, `finish` is called then.
+        """
         found = vars(owner).get(name, _ABSENT)
         plain = found.__func__ if isinstance(found, (classmethod, staticmethod)) else found
         if isinstance(plain, FunctionType):
-            self._exchange(plain, make)
+            self._exchange(plain, make, finish)
         else:
             self._bind(owner, name, found, make)
 
@@ -62,8 +66,8 @@ class Detours:
         skip(False)
         self._exchange(function, lambda original: make(original, skip))
 
-    def _exchange(self, function: FunctionType, make: Making) -> None:
-        before, ours, number = _instructions(function)
+    def _exchange(self, function: FunctionType, make: Making, finish: Function | None = None) -> None:
+        before, ours, number = _instructions(function, finished=finish is not None)
         original = FunctionType(
             before, function.__globals__, function.__name__, function.__defaults__, function.__closure__
         )
@@ -71,11 +75,13 @@ class Detours:
         setattr(_junction, f"original_{number}", original)
         setattr(_junction, f"handler_{number}", make(original))
         setattr(_junction, f"compiling_{number}", self._compiling)
+        setattr(_junction, f"finish_{number}", finish)
         function.__globals__[_NAME] = _junction
         function.__code__ = ours
 
         def undo() -> None:
             setattr(_junction, f"handler_{number}", original)  # A thread may be on its way.
+            setattr(_junction, f"finish_{number}", original)
             if function.__code__ is ours:
                 function.__code__ = before
 
@@ -137,26 +143,32 @@ def ours(code: CodeType) -> bool:
     return id(code) in _codes
 
 
-def _instructions(function: FunctionType, *, skippable: bool = False) -> tuple[CodeType, CodeType, int]:
+def _instructions(
+    function: FunctionType, *, skippable: bool = False, finished: bool = False
+) -> tuple[CodeType, CodeType, int]:
     known = _exchanged.get(function)
     if known is None or known[0] is not function.__code__:
         number = len(_codes)
-        ours = _leading_past(function.__code__, number, skippable=skippable)
+        ours = _leading_past(function.__code__, number, skippable=skippable, finished=finished)
         known = _exchanged[function] = function.__code__, ours, number
         _codes.add(id(known[1]))
     return known
 
 
-def _leading_past(code: CodeType, number: int, *, skippable: bool) -> CodeType:
+def _leading_past(code: CodeType, number: int, *, skippable: bool, finished: bool) -> CodeType:
     """Instructions with the signature, name and place of the original."""
     parameters, passed = _signature(code)
     # A function with variables of an outer one keeps them; the line after the return is never reached.
     outer = f"def outer({', '.join(code.co_freevars)}):\n" if code.co_freevars else "if True:\n"
     skip = f"{_NAME}.skip_{number} or " if skippable else ""
+    attempt = "try" if finished else "if True"
+    finish = f"  except BaseException: {_NAME}.finish_{number}({passed}); raise\n" if finished else ""
     source = (
         f"{outer} def {code.co_name}({parameters}):\n"
-        f"  if {skip}{_NAME}.compiling_{number}(): return {_NAME}.original_{number}({passed})\n"
-        f"  return {_NAME}.handler_{number}({passed})\n"
+        f"  {attempt}:\n"
+        f"   if {skip}{_NAME}.compiling_{number}(): return {_NAME}.original_{number}({passed})\n"
+        f"   return {_NAME}.handler_{number}({passed})\n"
+        f"{finish}"
         f"  {', '.join(code.co_freevars) or None}\n"
     )
     made = compile(source, code.co_filename, "exec")

@@ -76,7 +76,7 @@ def _finding(trace: Trace, cut: Cut) -> Finding:
     who = wording.whom(trace, cut.parameters)
     holder = next((o for n in cut.parameters for o in trace.holders.get(n, [])), None)
     built = holder.site if holder is not None else None
-    part = f"the term {wording.code(cut.term.site)} of {cut.backward.name}" if cut.term else cut.backward.name
+    part = cutting.part(trace, cut)
     is_frozen = wording.verb(trace, cut.parameters, "is", "are")
     labels = [Label(built, "the optimizer holds them all the same")] if built and cut.site else []
     if cut.backward.site is not None:

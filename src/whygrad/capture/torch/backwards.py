@@ -14,7 +14,7 @@ import torch
 from whygrad.capture import frames
 from whygrad.capture.torch import methods, sharing
 from whygrad.capture.torch.shadow import Node
-from whygrad.capture.torch.unheard import NoHistory, opaque
+from whygrad.capture.torch.unheard import NoFunctions, NoHistory, NoOperations, opaque
 from whygrad.collector import Rest
 from whygrad.source import expressions
 from whygrad.trace import Backward, Kind, Site, Step
@@ -224,7 +224,7 @@ class Backwards:
         grads = {number: grad for number, grad in grads.items() if grad.numel()}
         if not grads:
             return {}
-        with NoHistory():
+        with NoFunctions(), NoOperations(), NoHistory():
             sizes = torch._foreach_norm([methods.detach(grad) for grad in grads.values()], float("inf"))
             return {number: methods.number(size) for number, size in zip(grads, sizes, strict=True)}
 

@@ -11,7 +11,7 @@ import torch
 from whygrad.capture.search import is_a, real
 from whygrad.capture.torch import methods
 from whygrad.capture.torch.shadow import Node, Shadow
-from whygrad.capture.torch.unheard import Unheard, opaque
+from whygrad.capture.torch.unheard import NoFunctions, NoOperations, opaque
 
 MOST_VALUES = 64
 """Elements of an array that are remembered or looked at: a match of one unusual number is enough."""
@@ -53,7 +53,7 @@ def origin_of_tensor(shadow: Shadow, tensor: torch.Tensor) -> Node | None:
     known = shadow.origin_of_memory(tensor.data_ptr())
     if known is not None:
         return known
-    with Unheard():
+    with NoFunctions(), NoOperations():
         values = methods.tolist(methods.detach(tensor).flatten()[:4])
     for value in values:
         node = shadow.origin(value) if isinstance(value, float) else None

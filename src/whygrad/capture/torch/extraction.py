@@ -12,7 +12,7 @@ from whygrad.capture import frames
 from whygrad.capture.torch import methods
 from whygrad.capture.torch.parameters import Parameters
 from whygrad.capture.torch.shadow import Node, Shadow, telling
-from whygrad.capture.torch.unheard import NoHistory, opaque
+from whygrad.capture.torch.unheard import NoFunctions, NoHistory, NoOperations, opaque
 from whygrad.capture.torch.vocabulary import LAYERS
 from whygrad.source import expressions
 from whygrad.source.feeding import feeding
@@ -128,7 +128,7 @@ class Extraction:
     def _known_values(self) -> dict[float, Node]:
         """First elements of small living tensors with history, to know a copy of them again."""
         out: dict[float, Node] = {}
-        with NoHistory():
+        with NoFunctions(), NoOperations(), NoHistory():
             for node, tensor in self.shadow.living():
                 if node.requires_grad and node.parameter is None and _readable(tensor):
                     value = methods.number(methods.detach(tensor).reshape(-1)[0])
@@ -141,7 +141,7 @@ class Extraction:
         tensor = node.ref() if node.ref is not None else None
         if tensor is None or not values or not _readable(tensor):
             return []
-        with NoHistory():
+        with NoFunctions(), NoOperations(), NoHistory():
             found = [values.get(v) for v in methods.tolist(methods.detach(tensor).reshape(-1)[:16])]
         sources = {n.serial: n for n in found if n is not None and n.serial < node.serial}
         if sources:

@@ -12,7 +12,7 @@ import torch
 from whygrad.capture import frames
 from whygrad.capture.torch import methods
 from whygrad.capture.torch.elsewhere import listened
-from whygrad.capture.torch.unheard import Unheard, opaque
+from whygrad.capture.torch.unheard import NoFunctions, NoOperations, opaque
 from whygrad.trace import Backward, Kind, Op
 from whygrad.trace.anatomy import behind_shaping, head
 from whygrad.trace.ledger import Failure
@@ -40,7 +40,7 @@ def finite(args: Any) -> bool:
     if type(loss) is not Tensor:
         return True
     if listened() or _modes():
-        with Unheard():
+        with NoFunctions(), NoOperations():
             return _finite(loss)
     return _finite(loss)
 

@@ -11,7 +11,7 @@ import torch
 from whygrad.capture.torch import methods
 from whygrad.capture.torch.picking import ALONG, PICKERS, place
 from whygrad.capture.torch.shadow import Node
-from whygrad.capture.torch.unheard import Unheard, opaque
+from whygrad.capture.torch.unheard import NoFunctions, NoOperations, opaque
 from whygrad.trace import Kind
 from whygrad.trace.activity import RECTIFIERS, SQUASHERS
 from whygrad.trace.facts import Facts
@@ -100,7 +100,7 @@ def look_at_input(node: Node, tensor: Tensor) -> None:
         or not 0 < tensor.numel() <= LARGEST
     ):
         return
-    with Unheard():  # Entrances come here with the mode on.
+    with NoFunctions(), NoOperations():  # Entrances come here with the mode on.
         values = methods.detach(tensor)
         facts(node).largest = methods.number(methods.absolute(values).max())
         if not all_finite(values):

@@ -17,12 +17,15 @@ from whygrad.capture.torch import hooks
 from whygrad.capture.torch.elsewhere import listened, rewritten
 from whygrad.capture.torch.pause import Pause
 from whygrad.capture.torch.recording import Recorder
-from whygrad.capture.torch.unheard import Unheard
+from whygrad.capture.torch.unheard import NoFunctions, NoOperations
 from whygrad.capture.torch.vocabulary import Role, role
 
 REPEATED = 6_000
 """Operations in a row without one from a new place: the form of what repeats is known."""
 _packing = torch._C._autograd._top_saved_tensors_default_hooks
+_GRADIENT, _THREADS = torch._C._set_grad_enabled, torch._C._set_multithreading_enabled
+"""What is switched and switched back goes straight on: an exception of the script's that landed in between would leave
+it switched for good. (These two are all that torch 2.13 asks a mode about, found by trying.)"""
 _DISPATCHING = handle_torch_function.__code__
 _methods: dict[Any, Any] = {}
 """By what stands in its place: methods of tensors, written in C."""
@@ -49,8 +52,8 @@ class ShadowMode(TorchFunctionMode):
         self.on_error: Callable[[Any, Any, Exception, FrameType], None] = lambda *_: None
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if torch.compiler.is_compiling():  # First of all: the compiler follows us up to here.
-            return func(*args, **(kwargs or {}))
+        if func is _GRADIENT or func is _THREADS or torch.compiler.is_compiling():
+            return func(*args, **(kwargs or {}))  # First of all: the compiler follows us up to here.
         kwargs, frame = kwargs or {}, sys._getframe(1)
         calling, call = frame, func
         if frame.f_code is _DISPATCHING and frame.f_back is not None:
@@ -94,7 +97,7 @@ class ShadowMode(TorchFunctionMode):
             if self.calls >= self.long_at:
                 self.on_long()
             if types or listened():  # To read the shape of such a tensor would call the user's own function.
-                with Unheard():
+                with NoFunctions(), NoOperations():
                     self.recorder.record(func, args, kwargs, out, frame)
             else:
                 self.recorder.record(func, args, kwargs, out, frame)

@@ -24,6 +24,7 @@ _CHECKPOINT = os.path.join(_TORCH, "utils", "checkpoint.py")
 _DISTRIBUTIONS = os.path.join(_TORCH, "distributions") + os.sep
 _SWITCH = "set_grad_enabled(False)"
 _NAMES = ("no_grad", "inference_mode", "set_grad_enabled")
+_enable = torch._C._set_grad_enabled
 
 
 class OpenRegion:
@@ -123,7 +124,7 @@ class Regions:
     def follow(self, during: Detours) -> None:
         """Follow every way to switch gradient recording."""
         mode = torch.autograd.grad_mode
-        during.set(mode.set_grad_enabled, "__init__", self._switching)
+        during.set(mode.set_grad_enabled, "__init__", self._switching, finish=_switch)
         for cls, how, off in (
             (mode.no_grad, "no_grad", lambda _: True),
             (mode.enable_grad, "enable_grad", lambda _: False),
@@ -131,7 +132,7 @@ class Regions:
             (mode.set_grad_enabled, _SWITCH, lambda owner: not owner.mode),
         ):
             during.set(cls, "__enter__", partial(self._entering, how=how, off=off))
-            during.set(cls, "__exit__", self._leaving)
+            during.set(cls, "__exit__", self._leaving, finish=self._left)
 
     def _switching(self, original: Function) -> Function:
         def init(owner: Any, mode: Any) -> None:
@@ -144,27 +145,49 @@ class Regions:
 
     def _entering(self, original: Function, how: str, off: Callable[[Any], bool]) -> Function:
         def enter(owner: Any) -> Any:
-            frame = detours.caller()
-            result = original(owner)
-            self._guard(lambda: self._entered(owner, off(owner), how, frame), "region")
-            return result
+            before = owner.prev if how == _SWITCH else torch.is_grad_enabled()
+            try:
+                frame = detours.caller()
+                result = original(owner)
+                self._guard(lambda: self._entered(owner, off(owner), how, frame), "region")
+                return result
+            except BaseException:
+                _enable(before)  # The script is never inside, and does not come to leave.
+                raise
 
         return enter
 
     def _leaving(self, original: Function) -> Function:
         def leave(owner: Any, *raised: Any) -> Any:
-            try:
-                return original(owner, *raised)
-            finally:
-                self.left(id(owner))
+            result = original(owner, *raised)
+            self.left(id(owner))
+            return result
 
         return leave
+
+    def _left(self, owner: Any, *_: Any) -> None:
+        _switch_back(owner)
+        self.leave(id(owner))
 
     def _entered(self, owner: Any, off: bool, how: str, frame: FrameType) -> None:
         stack = self._switches.stack
         if how == _SWITCH and stack and stack[-1][0] == 0:
             stack.pop()  # The constructor has already switched: this is its own `with`.
         self.enter(id(owner), off, how, frame)
+
+
+def _switch(_: Any, mode: Any) -> None:
+    if isinstance(mode, bool):
+        _enable(mode)
+
+
+def _switch_back(owner: Any) -> None:
+    """What `__exit__` does, done once more if it was done."""
+    inner = getattr(owner, "_inference_mode_context", None)
+    if inner is not None:
+        inner.__exit__(None, None, None)
+    elif hasattr(owner, "prev"):
+        _enable(owner.prev)
 
 
 def _decorated(frame: FrameType | None) -> CodeType | None:

@@ -20,7 +20,7 @@ from whygrad.capture.torch.moving import Moving
 from whygrad.capture.torch.scaling import Scaling
 from whygrad.capture.torch.signals import signals
 from whygrad.capture.torch.transfer import Parcel
-from whygrad.capture.torch.unheard import NoHistory
+from whygrad.capture.torch.unheard import NoFunctions, NoHistory, NoOperations
 from whygrad.source import expressions
 from whygrad.telemetry.record import Record
 
@@ -91,7 +91,7 @@ class Sampling:
         state = self._states.get(held.number)
         if state is None:
             state = self._states[held.number] = State(held)
-        with self.budget.spending(state.turn), NoHistory():
+        with self.budget.spending(state.turn), NoFunctions(), NoOperations(), NoHistory():
             self._collect(state)
             state.stepping = None  # A step that raised never came to its end.
             sampled = state.open and self._consume(state, optimizer, closure, frame)
@@ -166,7 +166,7 @@ class Sampling:
         if state is None or state.stepping is None:
             return
         draft, state.stepping = state.stepping, None
-        with self.budget.spending(state.turn), NoHistory():
+        with self.budget.spending(state.turn), NoFunctions(), NoOperations(), NoHistory():
             if state.open and state.draft is not None:  # A closure: raw gradients only.
                 inner = state.draft
                 draft.parcel, draft.raw, draft.scale, draft.losses = inner.parcel, inner.raw, inner.scale, inner.losses
@@ -182,7 +182,7 @@ class Sampling:
         """A backward has ended while at least one optimizer is being watched."""
         if unfit():
             return
-        with NoHistory():
+        with NoFunctions(), NoOperations(), NoHistory():
             for state in list(self._open):
                 if self._foreign(state):
                     continue

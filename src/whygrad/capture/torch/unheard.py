@@ -11,53 +11,25 @@ from whygrad.capture.guard import Guard
 
 T = TypeVar("T")
 
-_Functions: Any = torch._C.DisableTorchFunction
-_Operations: Any = torch._C._DisableTorchDispatch
-_enabled = torch.is_grad_enabled
-_enable = torch._C._set_grad_enabled
+# All written in C: a context manager of Python's is left without its effect when an exception of the script's lands
+# before the first line of its `__exit__`.
+NoFunctions: Any = torch._C.DisableTorchFunction
+NoOperations: Any = torch._C._DisableTorchDispatch
+NoHistory: Any = torch._C._AutoDispatchBelowAutograd
+"""No gradient is recorded. (`torch.no_grad` may be the script's own by now.)"""
 _keys = torch._C._dispatch_keys
 _PYTHON = torch._C.DispatchKey.Python
-
-
-class Unheard:
-    """torch's functions and operations run as if the script had put nothing in their way."""
-
-    __slots__ = ("_functions", "_operations")
-
-    def __enter__(self) -> None:
-        self._functions, self._operations = _Functions(), _Operations()
-        self._functions.__enter__()
-        self._operations.__enter__()
-
-    def __exit__(self, *_: object) -> None:
-        self._operations.__exit__(None, None, None)
-        self._functions.__exit__(None, None, None)
-
-
-class NoHistory(Unheard):
-    """The same, and no gradient is recorded. (`torch.no_grad` may be the script's own by now.)"""
-
-    __slots__ = ("_before",)
-
-    def __enter__(self) -> None:
-        super().__enter__()
-        self._before = _enabled()
-        _enable(False)
-
-    def __exit__(self, *_: object) -> None:
-        _enable(self._before)
-        super().__exit__()
 
 
 class UnheardGuard(Guard):
     """Whatever runs behind it is unheard."""
 
     def unlocked(self, work: Callable[[], T], part: str) -> T | None:
-        with Unheard():
+        with NoFunctions(), NoOperations():
             return super().unlocked(work, part)
 
     def final(self, work: Callable[[], T], part: str) -> T | None:
-        with Unheard():
+        with NoFunctions(), NoOperations():
             return super().final(work, part)
 
 

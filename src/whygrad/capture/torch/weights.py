@@ -9,7 +9,7 @@ import torch
 from whygrad.capture.torch import methods
 from whygrad.capture.torch.parameters import Known, Parameters
 from whygrad.capture.torch.transfer import Parcel
-from whygrad.capture.torch.unheard import NoHistory, opaque
+from whygrad.capture.torch.unheard import NoFunctions, NoHistory, NoOperations, opaque
 
 Tensor = torch.Tensor
 SAMPLED = 256
@@ -150,7 +150,7 @@ def _plain(tensor: Tensor) -> bool:
 def _sample(tensor: Tensor) -> Tensor | None:
     if not _plain(tensor) or tensor.layout != torch.strided or not tensor.numel():
         return None
-    with NoHistory():
+    with NoFunctions(), NoOperations(), NoHistory():
         flat = methods.detach(torch.view_as_real(tensor) if tensor.is_complex() else tensor).reshape(-1)
         if tensor.device.type not in ("cpu", "cuda"):
             flat = methods.cpu(flat)  # Not every device knows doubles.
