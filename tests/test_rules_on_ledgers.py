@@ -29,8 +29,9 @@ class Ledger:
         self._order += 1
         return self._order
 
-    def backward(self, line: int = 20, on: frozenset[int] = NET) -> Ledger:
+    def backward(self, line: int = 20, on: frozenset[int] = NET, largest: float | None = None) -> Ledger:
         found = Backward(len(self.trace.backwards) + 1, site(line), None, "loss", on, made=site(line - 5))
+        found.largest = {} if largest is None else dict.fromkeys(on, largest)
         found.order, found.update = self._tick(), self.trace.updates
         self.trace.backwards.append(found)
         for number in on:
@@ -190,6 +191,27 @@ def test_a_warm_up_from_zero_is_fine() -> None:
     for index in range(5):
         ledger.zero().backward().step(changed=index > 0)
     assert ledger.codes() == []
+
+
+@pytest.mark.parametrize("moved", [True, False])
+def test_weights_that_have_arrived_are_not_stuck(moved: bool) -> None:
+    """The loss is as low as it gets: what is left of the gradient is lost in rounding."""
+    ledger = Ledger()
+    if moved:
+        ledger.zero().backward(largest=2.0).step()
+    for _ in range(6):
+        ledger.zero().backward(largest=1e-4 if moved else 1e-7).step(changed=False)
+    assert ledger.codes() == []
+
+
+@pytest.mark.parametrize(("rates", "least"), [((0.0,), 1e-7), ((1e-9,), 0.5)])
+def test_a_gradient_that_is_there_and_lost_is_still_said(rates: tuple[float, ...], least: float) -> None:
+    ledger = Ledger()
+    ledger.trace.optimizers[0].rates = rates
+    ledger.zero().backward(largest=2.0).step()
+    for _ in range(6):
+        ledger.zero().backward(largest=least).step(changed=False)
+    assert ledger.codes() == [("WG309", 40)]
 
 
 def test_an_optimizer_that_never_steps() -> None:

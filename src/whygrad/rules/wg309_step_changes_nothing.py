@@ -38,6 +38,7 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Optimizer, Step, Trace
+from whygrad.trace.magnitudes import applied
 from whygrad.trace.spells import Spell, throughout
 
 CODE = "WG309"
@@ -46,6 +47,10 @@ OFTEN = 3
 LASTING = 4
 """Compared steps in a row that change nothing, where others do."""
 LONG = 20
+AT_REST = 1e-4
+"""A gradient so much smaller than one that moved the weights has arrived: the loss is as low as it gets."""
+NEXT_TO_NOTHING = 1e-6
+"""The same where no step moved anything: weights that were right from the start."""
 PART = 0.25
 """Of the run: many schedules reach zero in its last steps."""
 
@@ -55,6 +60,7 @@ def check(trace: Trace) -> Iterator[Finding]:
         looked = [
             s for s in trace.steps if s.optimizer == optimizer.id and s.changed is not None and not s.rounded_away
         ]
+        looked = _not_at_rest(trace, optimizer, looked)
         when = throughout([(step.update, not step.changed) for step in looked], OFTEN, int(LASTING))
         always = when is not None and when.times == len(looked)
         if not always and _scheduled_away(optimizer):
@@ -62,6 +68,15 @@ def check(trace: Trace) -> Iterator[Finding]:
         elif when is not None and (always or when.over or optimizer.stopped is None):
             idle = _finding(trace, optimizer, [s for s in looked if when.first <= s.update <= when.last], when)
             yield wording.past(idle, when) if when.over else idle
+
+
+def _not_at_rest(trace: Trace, optimizer: Optimizer, steps: list[Step]) -> list[Step]:
+    """Without the steps that have nothing left to change: next to no gradient, at a rate that is not zero."""
+    if optimizer.rates and not any(optimizer.rates):
+        return steps
+    usual = max((applied(trace, s) or 0.0 for s in steps if s.changed), default=0.0)
+    least = max(NEXT_TO_NOTHING, AT_REST * usual)
+    return [s for s in steps if s.changed or (size := applied(trace, s)) is None or size > least]
 
 
 def _scheduled_away(optimizer: Optimizer) -> bool:

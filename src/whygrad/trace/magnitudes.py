@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from statistics import median
 
-from whygrad.trace.ledger import Backward
+from whygrad.trace.ledger import Backward, Step
 from whygrad.trace.site import Site
 from whygrad.trace.trace import Trace
 
@@ -47,6 +47,17 @@ def size(backward: Backward) -> float:
     """The largest magnitude anywhere in the gradient."""
     sizes = [s for s in backward.largest.values() if not math.isnan(s)]
     return max(sizes, default=0.0)
+
+
+def applied(trace: Trace, step: Step) -> float | None:
+    """The largest magnitude in the gradients that a step applied; None where nobody measured them."""
+    by_number = trace.once("backwards by number", lambda: {b.id: b for b in trace.backwards})
+    found = [
+        by_number[deposits[-1]].largest.get(parameter)
+        for parameter, deposits in step.consumed.items()
+        if deposits and deposits[-1] in by_number
+    ]
+    return max((size for size in found if size is not None), default=None)
 
 
 @dataclass(slots=True)

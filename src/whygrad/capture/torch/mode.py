@@ -20,7 +20,7 @@ from whygrad.capture.torch.recording import Recorder
 from whygrad.capture.torch.unheard import NoFunctions, NoOperations
 from whygrad.capture.torch.vocabulary import Role, role
 
-REPEATED = 6_000
+REPEATED = 4_000
 """Operations in a row without one from a new place: the form of what repeats is known."""
 _packing = torch._C._autograd._top_saved_tensors_default_hooks
 _GRADIENT, _THREADS = torch._C._set_grad_enabled, torch._C._set_multithreading_enabled

@@ -24,7 +24,7 @@ from whygrad.capture.torch.mode import REPEATED
 if TYPE_CHECKING:
     from whygrad.capture.torch.capture import Capture
 
-SPACED = 2_000
+SPACED = 1_000
 """Operations between two counts of the tensors that live with a graph."""
 FEW = 16
 """More such tensors than at the count before: some live only for the moment."""
