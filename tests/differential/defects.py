@@ -53,7 +53,8 @@ DEFECTS = (
         "capture/blame.py",
         (
             (
-                "if not isinstance(error, Exception) or not _raised_by_us(error.__traceback__):\n        return False",
+                "if not isinstance(error, Exception) or not _raised_by_us(error.__traceback__, guests):\n"
+                "        return False",
                 "return True",
             ),
         ),
