@@ -170,12 +170,14 @@ def _added(node: Node, pair: list[Tensor], out: Tensor) -> None:
     """A reward and a discounted value; or what makes a Gaussian's entropy of the logarithm of its scale."""
     if not out.requires_grad:
         if len(pair) == 2 and out.dim():
-            facts(node).addends = (
-                methods.number(methods.absolute(pair[0]).max()),
-                methods.number(methods.absolute(pair[1]).max()),
-            )
+            facts(node).addends = (_largest(pair[0]), _largest(pair[1]))
     elif node.scalar is not None and math.isclose(node.scalar, GAUSSIAN, rel_tol=1e-6) and out.dim() > 1:
         facts(node).mean = methods.number(methods.double(methods.detach(out)).sum(-1).mean())
+
+
+def _largest(values: Tensor) -> float:
+    """The largest magnitude; a truth value counts as 0 or 1, and has no magnitude for torch."""
+    return methods.number((values if values.dtype == torch.bool else methods.absolute(values)).max())
 
 
 def _undecided(node: Node, operands: list[Tensor], out: Tensor) -> None:
