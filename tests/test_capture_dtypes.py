@@ -1,4 +1,4 @@
-"""Every operation, on values of every kind and form: what torch does, whygrad follows; what it cannot follow ends nothing."""
+"""Every operation, on values of every kind and form: what whygrad cannot follow ends nothing."""
 
 # mypy: disallow-untyped-calls=False
 
