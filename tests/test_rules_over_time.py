@@ -43,8 +43,8 @@ class Watched(Ledger):
         self.uncleared = set()
         return self
 
-    def backward(self, line: int = 20, on: frozenset[int] = NET) -> Watched:
-        super().backward(line, on)
+    def backward(self, line: int = 20, on: frozenset[int] = NET, largest: float | None = None) -> Watched:
+        super().backward(line, on, largest)
         return self
 
 

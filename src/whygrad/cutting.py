@@ -23,7 +23,7 @@ def finding(trace: Trace, code: str, name: str, cut: Cut, *, here: str, why: str
     return Finding(
         code,
         name,
-        "warning" if cut.inferred else "error",
+        "warning" if cut.inferred or cut.partly else "error",
         consequence(trace, cut),
         cut.site,
         here,

@@ -47,6 +47,7 @@ from whygrad.finding import Finding, Label
 from whygrad.trace import Backward, Optimizer, Trace
 from whygrad.trace.consumption import consumers
 from whygrad.trace.membership import stale, unexplained, unheld
+from whygrad.trace.untrained import Phase, phases
 
 CODE = "WG107"
 NAME = "unused-in-loss"
@@ -62,6 +63,25 @@ def check(trace: Trace) -> Iterator[Finding]:
         if mine and backward is not None:
             left -= mine
             yield _finding(trace, optimizer, backward, mine)
+    yield from (_phase(trace, phase) for phase in phases(trace) if not phase.frozen)
+
+
+def _phase(trace: Trace, phase: Phase) -> Finding:
+    """A part of the run is often meant to do without some network: said, and no more."""
+    who, of = wording.whom(trace, phase.parameters), wording.plural(trace.updates, "update")
+    said = f"{who} got no gradient before update {phase.update} of {of}"
+    if phase.over:
+        gets = wording.verb(trace, phase.parameters, "gets", "get")
+        said = f"{who} {gets} no gradient any more; the last one was seen at update {phase.update} of {of}"
+    return Finding(
+        CODE,
+        NAME,
+        "note",
+        said,
+        trace.holders[min(phase.parameters)][0].site,
+        parameters=trace.names(phase.parameters),
+        evidence={"last_update" if phase.over else "first_update": phase.update, "updates": trace.updates},
+    )
 
 
 def _last_loss(trace: Trace, optimizer: Optimizer) -> Backward | None:

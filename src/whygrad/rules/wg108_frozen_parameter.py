@@ -48,6 +48,7 @@ from whygrad.finding import Finding, Label
 from whygrad.trace import Trace
 from whygrad.trace.consumption import frozen
 from whygrad.trace.cuts import Cut
+from whygrad.trace.untrained import Phase, phases
 
 CODE = "WG108"
 NAME = "frozen-parameter"
@@ -70,6 +71,24 @@ def check(trace: Trace) -> Iterator[Finding]:
             holder.site,
             parameters=trace.names(harmless),
         )
+    for phase in phases(trace):
+        if phase.frozen:
+            yield _frozen_later(trace, phase)
+
+
+def _frozen_later(trace: Trace, phase: Phase) -> Finding:
+    """Often meant: said, and no more."""
+    is_frozen = wording.verb(trace, phase.parameters, "is", "are")
+    return Finding(
+        CODE,
+        NAME,
+        "note",
+        f"{wording.whom(trace, phase.parameters)} {is_frozen} frozen by now; the last gradient was seen at update "
+        f"{phase.update} of {wording.plural(trace.updates, 'update')}",
+        trace.parameter(min(phase.parameters)).frozen or trace.holders[min(phase.parameters)][0].site,
+        parameters=trace.names(phase.parameters),
+        evidence={"last_update": phase.update, "updates": trace.updates},
+    )
 
 
 def _finding(trace: Trace, cut: Cut) -> Finding:

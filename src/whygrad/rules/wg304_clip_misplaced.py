@@ -139,7 +139,27 @@ def _judge(trace: Trace, clip: Clip) -> str | None:
     if between and not (step.inside and not clip.present):
         return "before-backward" if not clip.present or not _applied(trace, clip, earlier) else "after-step"
     # Nothing is there to be clipped, and a step has been at it already: one inside the backward, say.
-    return "after-step" if not clip.present and any(s.consumed.keys() & clip.parameters for s in earlier) else None
+    return "after-step" if not clip.present and _used_up(trace, clip, earlier) else None
+
+
+def _used_up(trace: Trace, clip: Clip, earlier: list[Step]) -> bool:
+    """Since the call before this one a loss has left gradients, and a step has applied them.
+
+    Else there were none to begin with: the parameters are frozen by now, or cut off from the loss.
+    """
+    before = trace.once("clips before", lambda: _before(trace))[clip.order]
+    left = [b.order for b in trace.backwards if before < b.order < clip.order and b.deposits & clip.parameters]
+    return bool(left) and any(s.order > left[-1] or s.inside for s in earlier if s.consumed.keys() & clip.parameters)
+
+
+def _before(trace: Trace) -> dict[int, int]:
+    """By the order of a clip, that of the call before it on the same line."""
+    latest: dict[object, int] = {}
+    found: dict[int, int] = {}
+    for clip in trace.clips:
+        found[clip.order] = latest.get(clip.site, -1)
+        latest[clip.site] = clip.order
+    return found
 
 
 def _others(trace: Trace, clips: list[Clip]) -> Iterator[Finding]:

@@ -39,6 +39,8 @@ class Cut:
     """The cut underneath a flag or a second blocker, where there is one."""
     when: Spell | None = None
     """The part of the run in which the summand was dead, where it was not so all the time."""
+    partly: bool = False
+    """There the summand still trains others."""
 
 
 def cuts(trace: Trace) -> list[Cut]:
@@ -143,13 +145,16 @@ def _dead_terms(trace: Trace, backward: Backward, lost: frozenset[int], explaine
     held = with_workers(trace, (n for o in (*consumers(trace, backward), *idle) for n in o.parameters))
     summands = terms(graph, backward.root)
     for term in summands:
-        if not held or term.reach(graph) & ((held - still) | by_hand(trace)) or _reference(graph, term, summands):
-            continue
         phase = faded(trace, backward, term)
+        partly = phase is not None and not phase.whole
+        reached = term.reach(graph) & ((held - still) | by_hand(trace))
+        if not held or (reached and not partly) or _reference(graph, term, summands):
+            continue
         trained_once = (
             {n for n in phase.parameters if not trace.parameter(n).frozen_last} if phase is not None else set()
         )
-        found = paths(graph, term.ops, held | trained_once, _alive(trace, lost), _fresh(trace))
+        wanted = frozenset(trained_once) if partly else held | trained_once
+        found = paths(graph, term.ops, wanted, _alive(trace, lost) - trained_once, _fresh(trace))
         found = {n: p for n, p in found.items() if not _companion(trace, backward, p)}
         best = {n: p for n, p in found.items() if n in trained_once}
         best = best or {n: p for n, p in found.items() if n in lost} or found
@@ -162,6 +167,7 @@ def _dead_terms(trace: Trace, backward: Backward, lost: frozenset[int], explaine
                 cut.term = None if path.parameter in lost else term
                 cut.inferred = cut.inferred or term.inferred
                 cut.when = phase.when if phase is not None else None
+                cut.partly = partly
                 yield cut
 
 

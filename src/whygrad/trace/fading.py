@@ -15,60 +15,87 @@ OFTEN = 2
 
 @dataclass(frozen=True, slots=True)
 class Faded:
-    """A part of the run, at its start or at its end, in which a term carried no gradient."""
+    """A part of the run, at its start or at its end, in which a term left out what it carried gradient to elsewhere."""
 
     parameters: frozenset[int]
-    """What it carried gradient to in the other part."""
+    """What it carried gradient to in the other part, and here depends on in value only."""
     when: Spell
+    whole: bool
+    """Here it carries gradient to nothing."""
 
 
-Looks = list[tuple[Backward, frozenset[int]]]
-"""At each traced backward of one loss: what a term carried gradient to, of all that optimizers hold."""
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A term at one traced backward, of all that optimizers hold."""
+
+    backward: Backward
+    reach: frozenset[int]
+    """What it carried gradient to."""
+    depends: frozenset[int]
+    """What its value depended on."""
 
 
 def faded(trace: Trace, backward: Backward, term: Term) -> Faded | None:
-    """The part of the run that this backward is in, if the term carries no gradient there, and does elsewhere."""
-    looks = _looks(trace).get((backward.site, term.site), [])
-    index = next((i for i, (found, _) in enumerate(looks) if found is backward), None)
-    if index is None or looks[index][1] or not any(reach for _, reach in looks):
+    """The part of the run that this backward is in, if the term carries less gradient there than elsewhere."""
+    looks = _looks(trace).get(_place(backward, term), [])
+    index = next((i for i, look in enumerate(looks) if look.backward is backward), None)
+    if index is None:
+        return None
+    lost = _lost(looks)
+    if not lost[index]:
         return None
     start = end = index
-    while start and not looks[start - 1][1]:
+    while start and lost[start - 1]:
         start -= 1
-    while end + 1 < len(looks) and not looks[end + 1][1]:
+    while end + 1 < len(looks) and lost[end + 1]:
         end += 1
     if end - start + 1 < OFTEN or (start and end + 1 < len(looks)):
         return None
-    updates = [found.update + 1 for found, _ in looks]
+    updates = [look.backward.update + 1 for look in looks]
     before = updates[start - 1] if start else None
     after = updates[end + 1] if end + 1 < len(updates) else None
     times = end - start + 1
-    parameters = frozenset[int]().union(*(reach for _, reach in looks))
-    return Faded(parameters, Spell(updates[start], updates[end], before, after, times, times))
+    parameters = lost[index].intersection(*lost[start : end + 1])
+    when = Spell(updates[start], updates[end], before, after, times, times)
+    return Faded(parameters, when, not looks[index].reach) if parameters else None
 
 
 def telling(trace: Trace) -> list[Backward]:
     """Of each term that carries gradient in a part of the run only, the last backward of the part that lacks it."""
     found: dict[int, Backward] = {}
     for looks in _looks(trace).values():
-        alive = [index for index, (_, reach) in enumerate(looks) if reach]
+        lost = _lost(looks)
+        alive = [index for index, missing in enumerate(lost) if not missing]
         if alive and alive[0] >= OFTEN and alive[-1] == len(looks) - 1:
-            found[looks[alive[0] - 1][0].id] = looks[alive[0] - 1][0]
+            found[looks[alive[0] - 1].backward.id] = looks[alive[0] - 1].backward
         elif alive and alive[-1] + OFTEN < len(looks):
-            found[looks[-1][0].id] = looks[-1][0]
+            found[looks[-1].backward.id] = looks[-1].backward
     return list(found.values())
 
 
-def _looks(trace: Trace) -> dict[object, Looks]:
+def _lost(looks: list[Look]) -> list[frozenset[int]]:
+    """At each look, what the term reaches at others and here not: by gradient not at all, or in value only."""
+    ever = frozenset[int]().union(*(look.reach for look in looks))
+    return [(ever - look.reach) & look.depends if look.reach else ever for look in looks]
+
+
+def _looks(trace: Trace) -> dict[object, list[Look]]:
     return trace.once("terms by update", lambda: _find_looks(trace))
 
 
-def _find_looks(trace: Trace) -> dict[object, Looks]:
-    out: dict[object, Looks] = {}
-    held = frozenset(trace.holders)
+def _find_looks(trace: Trace) -> dict[object, list[Look]]:
+    out: dict[object, list[Look]] = {}
+    held, graph = frozenset(trace.holders), trace.graph
     for backward in trace.rooted:
         assert backward.root is not None
         if backward.how == "backward":
-            for term in terms(trace.graph, backward.root):
-                out.setdefault((backward.site, term.site), []).append((backward, term.reach(trace.graph) & held))
+            for term in terms(graph, backward.root):
+                depends = frozenset[int]().union(*(graph.depends(op) for op in term.ops))
+                look = Look(backward, term.reach(graph) & held, depends & held)
+                out.setdefault(_place(backward, term), []).append(look)
     return out
+
+
+def _place(backward: Backward, term: Term) -> object:
+    """Its place in the sum that it is a summand of: what stands there may be made on another line now and then."""
+    return backward.site, term.operand or term.site

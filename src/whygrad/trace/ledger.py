@@ -41,6 +41,12 @@ class Parameter:
     """Of these, the ones at which somebody looked whether it had a gradient."""
     absent: bool = True
     """The latest steps of its optimizer found no gradient on it."""
+    waited: int = 0
+    """Looks before the first one that found a gradient."""
+    first: int = 0
+    """The update at which a look first found a gradient."""
+    last: int = 0
+    """The same of the latest such look."""
     grad: str = "none"
     """Largest gradient seen: `none`, `zero` or `nonzero`."""
     changed: bool = False

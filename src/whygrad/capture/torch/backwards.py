@@ -173,6 +173,7 @@ class Backwards:
                 capture.extraction.renew(pending.taken)
         capture.errors.freed(pending.root, backward)
         capture.protocol.backwards.append(backward)
+        capture.forms.differentiated(backward, self._lines(pending))
         if error is not None:
             frame = sys._getframe()
             capture.guard(lambda: self._explain(error, pending), "explanations")
@@ -180,6 +181,12 @@ class Backwards:
         if capture.stepping.inside:
             capture.stepping.inside = False
             capture.close_if_enough()
+
+    def _lines(self, pending: _Pending) -> list[Node] | None:
+        """What the loss is made of, where that was copied; None where it was not."""
+        if pending.backward.root is None:
+            return None
+        return pending.taken or self.capture.extraction.fresh
 
     def _explain(self, error: Exception, pending: _Pending) -> None:
         self.capture.errors.in_backward(error, pending.backward, pending.root, self.capture.regions.current())

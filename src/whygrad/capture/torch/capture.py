@@ -25,6 +25,7 @@ from whygrad.capture.torch.differentiating import Count, Differentiating
 from whygrad.capture.torch.entrances import Entrances
 from whygrad.capture.torch.extraction import Extraction
 from whygrad.capture.torch.failing import Failing
+from whygrad.capture.torch.forms import Forms
 from whygrad.capture.torch.gradients import Gradients
 from whygrad.capture.torch.keeping import Keeping
 from whygrad.capture.torch.mode import ShadowMode
@@ -79,6 +80,7 @@ class Capture:
         self.switching.on_eval = self.stepping.evaluating
         self.keeping = Keeping(self.shadow)
         self.slumber = Slumber(self)
+        self.forms = Forms()
         self.mode.on_long = self.slumber.repeats
         self.recorder.on_place = self.mode.something_new
         self.count = Count()
@@ -223,6 +225,9 @@ class Capture:
 
     def _close(self) -> None:
         if self.tracing:
+            opened = self.openings[-1] if self.openings else 0
+            self.forms.clipped(clip for clip in self.gradients.clips if clip.order > opened)
+            self.protocol.symptom |= self.forms.worth_more(self.window.first)
             self.doze()
             self.shadow.clear()
             self.slumber.closed()

@@ -37,9 +37,17 @@ class Known:
     consumed: int = 0
     absent: int = 0
     """Consecutive steps of its optimizer, up to now, that found no gradient on it."""
+    waited: int = 0
+    """Looks before the first one that found a gradient."""
+    first: int = 0
+    """The update at which a look first found a gradient."""
+    last: int = 0
+    """The same of the latest such look."""
     grad: str = "none"
     wanted: bool = False
     """It required a gradient at some step of its optimizer; before the first step, when it was made."""
+    asks: bool = True
+    """It required a gradient at the latest look."""
     looked: bool = False
     """A step has looked at it."""
     loaded: bool = False

@@ -18,6 +18,7 @@ from whygrad.capture.guard import Guard
 from whygrad.capture.torch.holding import LEAST_STRIDE, Held, Passing, groups
 from whygrad.capture.torch.parameters import Parameters
 from whygrad.trace import Backward, Copy, Site, Step
+from whygrad.trace.untrained import PATIENT
 
 Tensor = torch.Tensor
 ALWAYS_CHECKED = 64
@@ -42,7 +43,7 @@ class Protocol:
         self.copies: list[Copy] = []
         self.passing = Passing()
         self.symptom = False
-        """A parameter that used to get gradient got none; whoever traces next clears it."""
+        """A parameter that used to get gradient got none, or the other way round; whoever traces next clears it."""
         self.resumed: int | None = None
         """The optimizer at whose latest step tracing was taken up; None once it has stepped again."""
         self._hooks: list[Any] = []
@@ -179,17 +180,22 @@ class Protocol:
         self.before_step(held, closure, frame)
 
     def _look(self, held: Held) -> None:
-        """Which parameters have a gradient now? One that used to have it and lost it is a symptom."""
+        """Which parameters have a gradient now? One that used to have it and lost it is a symptom, or got it late."""
         held.looks += 1
+        now = self.updates
         for known, tensor in held.tensors:
             if tensor.grad is None:
                 if known.consumed and not known.absent and tensor.requires_grad:
                     self.symptom = True
                 known.absent += 1
             else:
-                known.absent = 0
+                if not known.consumed:
+                    known.first, known.waited = now, known.absent
+                    self.symptom = self.symptom or known.absent >= PATIENT
+                known.absent, known.last = 0, now
                 known.consumed += 1
-            known.wanted = tensor.requires_grad or (known.wanted and known.looked)
+            known.asks = tensor.requires_grad
+            known.wanted = known.asks or (known.wanted and known.looked)
             if not known.looked:
                 known.looked = True
                 known.version = -1 if tensor.is_inference() else tensor._version

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from whygrad.capture.torch.capture import Capture
 
 COMPARED_STEPS = 8
-"""Traced steps of an optimizer around which values are compared."""
+"""Traced steps of an optimizer around which values are compared; then one in so many, and those traced now and then."""
+SELDOM = 16
 
 
 class Stepping:
@@ -76,7 +77,7 @@ class Stepping:
             capture.backwards.consumed_early(step)
         capture.errors.stepped(held, frame)
         capture.guard(lambda: capture.keeping.stepped(held.number, frozenset(held.parameters), frame), "kept tensors")
-        compared = held.traced_steps <= COMPARED_STEPS
+        compared = held.traced_steps <= COMPARED_STEPS or not held.traced_steps % SELDOM or not capture.window.first
         before = capture.guard(lambda: capture.weights.before_step(held.tensors), "weights") if compared else None
         self._step, self._asking = (step, before), (threading.get_ident(), id(frame))
         if not closure:
@@ -90,6 +91,7 @@ class Stepping:
             (step, before), self._step = self._step, None
             if before is not None:
                 capture.guard(lambda: self._compare(step, before), "weights")
+            capture.forms.stepped(step)
             if step.closure:
                 capture.protocol.evaluated(step)
         if capture.differentiating.inside:  # An optimizer in a hook of backward: torch is not done yet.

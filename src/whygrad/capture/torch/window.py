@@ -5,7 +5,7 @@ from __future__ import annotations
 MOST_CALLS_WITHOUT_BACKWARD = 300_000
 MOST_SYMPTOMS = 8
 TRACED_PER_SYMPTOM = 3
-REARMED_AT = (20, 40, 80, 160, *(400 * 5**k // 2**k for k in range(8)))
+REARMED_AT = (20, 40, 80, 160, *(n for k in range(8) for n in (400 * 5**k // 2**k, 640 * 5**k // 2**k)))
 """Updates at which one more is traced: phases, schedules and slow decay show only later."""
 PATIENCE = 4
 """Steps per optimizer and traced update after which a window closes, whoever has not come by."""
