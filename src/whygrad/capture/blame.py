@@ -21,6 +21,9 @@ _CALLED = frozenset({frames.OWN, frames.FRAMEWORK, frames.STDLIB})
 _RAISE = dis.opmap["RAISE_VARARGS"]
 
 
+DEEP = 200
+"""Frames between our first one and the end of the stack, if it is our own recursion that met the limit; with fewer the
+script's was about to, and it may be one that the script catches."""
 LIBRARIES = "*"
 """As a guest: whatever is installed."""
 
@@ -34,9 +37,18 @@ def our_own(error: BaseException, guests: Collection[str] = ()) -> bool:
     """
     if not isinstance(error, Exception) or not _raised_by_us(error.__traceback__, guests):
         return False
+    if isinstance(error, RecursionError) and _frames(error.__traceback__) < DEEP:
+        return False
     if not error.args and error.__cause__ is None and not isinstance(error, SILENT) and not _by_statement(error):
         return False
     return _ours(type(error).__module__, guests)
+
+
+def _frames(traceback: TracebackType | None) -> int:
+    count = 0
+    while traceback is not None:
+        count, traceback = count + 1, traceback.tb_next
+    return count
 
 
 def package(part: object) -> str:

@@ -21,7 +21,6 @@ from whygrad.about import HOME
 Function = Callable[..., Any]
 Making = Callable[[Function], Function]
 """From a function that does what the original does to the one that is to be called instead."""
-Skip = Callable[[bool], None]
 
 _ABSENT = object()
 _NAME = "__whygrad__"
@@ -57,14 +56,6 @@ class Detours:
             self._exchange(plain, make, finish)
         else:
             self._bind(owner, name, found, make)
-
-    def set_outermost(self, owner: Any, name: str, make: Callable[[Function, Skip], Function]) -> None:
-        """The same for a function whose inner calls are of no interest: while `skip(True)` they go straight on."""
-        function = vars(owner)[name]
-        _, _, number = _instructions(function, skippable=True)
-        skip = functools.partial(setattr, _junction, f"skip_{number}")
-        skip(False)
-        self._exchange(function, lambda original: make(original, skip))
 
     def _exchange(self, function: FunctionType, make: Making, finish: Function | None = None) -> None:
         before, ours, number = _instructions(function, finished=finish is not None)
@@ -143,30 +134,27 @@ def ours(code: CodeType) -> bool:
     return id(code) in _codes
 
 
-def _instructions(
-    function: FunctionType, *, skippable: bool = False, finished: bool = False
-) -> tuple[CodeType, CodeType, int]:
+def _instructions(function: FunctionType, *, finished: bool = False) -> tuple[CodeType, CodeType, int]:
     known = _exchanged.get(function)
     if known is None or known[0] is not function.__code__:
         number = len(_codes)
-        ours = _leading_past(function.__code__, number, skippable=skippable, finished=finished)
+        ours = _leading_past(function.__code__, number, finished=finished)
         known = _exchanged[function] = function.__code__, ours, number
         _codes.add(id(known[1]))
     return known
 
 
-def _leading_past(code: CodeType, number: int, *, skippable: bool, finished: bool) -> CodeType:
+def _leading_past(code: CodeType, number: int, *, finished: bool) -> CodeType:
     """Instructions with the signature, name and place of the original."""
     parameters, passed = _signature(code)
     # A function with variables of an outer one keeps them; the line after the return is never reached.
     outer = f"def outer({', '.join(code.co_freevars)}):\n" if code.co_freevars else "if True:\n"
-    skip = f"{_NAME}.skip_{number} or " if skippable else ""
     attempt = "try" if finished else "if True"
     finish = f"  except BaseException: {_NAME}.finish_{number}({passed}); raise\n" if finished else ""
     source = (
         f"{outer} def {code.co_name}({parameters}):\n"
         f"  {attempt}:\n"
-        f"   if {skip}{_NAME}.compiling_{number}(): return {_NAME}.original_{number}({passed})\n"
+        f"   if {_NAME}.compiling_{number}(): return {_NAME}.original_{number}({passed})\n"
         f"   return {_NAME}.handler_{number}({passed})\n"
         f"{finish}"
         f"  {', '.join(code.co_freevars) or None}\n"

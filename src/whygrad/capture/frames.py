@@ -43,7 +43,7 @@ def kind_of(file: str) -> int:
 
 def kind_of_code(code: CodeType) -> int:
     """Whose code this is; a frame that stands in for the user's is ours."""
-    return OWN if code.co_name == standins.NAME else kind_of(code.co_filename)
+    return OWN if code.co_qualname == standins.NAME else kind_of(code.co_filename)
 
 
 def _classify(file: str) -> int:
@@ -69,7 +69,7 @@ def locate(frame: FrameType | None) -> tuple[CodeType | None, int, Place | None]
         kind = kinds.get(code.co_filename)
         if kind is None:
             kind = kind_of(code.co_filename)
-        if kind >= LIBRARY and code.co_name != standins.NAME:
+        if kind >= LIBRARY and code.co_qualname != standins.NAME:
             if kind == USER:
                 return code, frame.f_lasti, inner
             if kind == LIBRARY and inner is None:

@@ -103,8 +103,8 @@ class Guard:
     def tolerate(self, error: Exception, part: str) -> None:
         """Something that may go well the next time."""
         if part not in self._failed:
-            self._failed[part] = f"{part}: {type(error).__name__}: {error}"
             self._tracebacks[part] = "".join(traceback.format_exception(error))
+            self._failed[part] = f"{part}: {type(error).__name__}: {error}"
             if os.environ.get("WHYGRAD_DEBUG"):
                 _say(self._tracebacks[part])
 

@@ -14,6 +14,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 NAME = "<on behalf of the caller>"
+"""The qualified name of their code, by which we know them; the plain one, which is logged, is the caller's."""
 LEVELS = 5
 """Frames that functions written in Python may count through (torch 2.13's nn.Softmax says five). One written in C
 warns about its caller."""
@@ -55,7 +56,10 @@ def _standing_in(frame: FrameType) -> FunctionType:
 
 def _code(frame: FrameType) -> CodeType:
     code: CodeType = _stand_in.__code__  # On one line, which is then the caller's.
-    return code.replace(co_filename=frame.f_code.co_filename, co_firstlineno=frame.f_lineno or 1, co_name=NAME)
+    caller = frame.f_code
+    return code.replace(
+        co_filename=caller.co_filename, co_firstlineno=frame.f_lineno or 1, co_name=caller.co_name, co_qualname=NAME
+    )
 
 
 # fmt: off

@@ -17,7 +17,8 @@ DEPTH = 10
 
 def run(code: CodeType, names: dict[str, object]) -> None:
     """`exec`, from the ground up."""
-    step = FunctionType(_step.__code__.replace(co_filename="sys", co_firstlineno=1, co_name=standins.NAME), vars(sys))
+    below = _step.__code__.replace(co_filename="sys", co_firstlineno=1, co_qualname=standins.NAME)
+    step = FunctionType(below, vars(sys))
     step(step, DEPTH - 1, exec, code, names)
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from whygrad.capture import detours
+from whygrad.capture import detours, standins
 from whygrad.capture.blame import our_own
-from whygrad.capture.detours import Detours, Function, Skip
+from whygrad.capture.detours import Detours, Function
 from whygrad.capture.torch import modules
 from whygrad.capture.torch.mode import REPEATED
 
@@ -49,14 +49,16 @@ class Slumber:
         self.capture = capture
         self.asleep = False
         self._sleepy = False
+        self._inside = False
+        """A network is being called."""
         self._networks, self._layer = Detours(torch.compiler.is_compiling), Detours(torch.compiler.is_compiling)
         self._called: Counter[int] = Counter()
         """Calls of each network since the last update, while tracing."""
         self._modules: dict[int, weakref.ref[Any]] = {}
+        self._before = 0
+        """Calls of the layer before tracing fell asleep."""
         self._calls = 0
-        """Calls of the layer since the last update, those before tracing fell asleep among them."""
-        self._learned = 0
-        """How many of them are taken for acting, wherever they come from."""
+        """Calls of the layer since then, or since the last update."""
         self._paths: set[int] = set()
         """Where they come from."""
         self._updates = 0
@@ -71,11 +73,11 @@ class Slumber:
     def opened(self) -> None:
         """Tracing begins, or goes on after a sleep."""
         if self.asleep and self.capture.window.first:
-            self._length, self._tries = self._calls, TRIES
+            self._length, self._tries = self._before + self._calls, TRIES
         self.asleep = False
         self._forget()
         self._networks.undo()
-        self._networks.set_outermost(torch.nn.Module, "_wrapped_call_impl", self._calling)
+        self._networks.set(torch.nn.Module, "_wrapped_call_impl", self._calling)
 
     def closed(self) -> None:
         """Enough was traced; if a rollout was slept through, the end of another one is still wanted."""
@@ -101,16 +103,19 @@ class Slumber:
 
     # -- calls of networks, while tracing
 
-    def _calling(self, original: Function, skip: Skip) -> Function:
-        """A thread that calls a network while another one does is not counted."""
+    def _calling(self, original: Function) -> Function:
+        """Parts of a network are not counted, nor is a thread that calls one while another thread does."""
 
         def call(module: Any, *args: Any, **kwargs: Any) -> Any:
-            skip(True)
+            frame = detours.caller()
+            if self._inside:
+                return standins.call(original, (module, *args), kwargs, frame)
+            self._inside = True
             try:
                 self._safely(lambda: self._network(module))
-                return original(module, *args, **kwargs)
+                return standins.call(original, (module, *args), kwargs, frame)
             finally:
-                skip(False)
+                self._inside = False
 
         return call
 
@@ -130,8 +135,7 @@ class Slumber:
             return
         networks = {number: self._modules[number]() for number in acting}
         layer, each = _rarest([network for network in networks.values() if network is not None])
-        self._calls = max(acting.values()) * each
-        self._learned = self._calls + LEARNED
+        self._before, self._calls = max(acting.values()) * each, 0
         self._paths.clear()
         self.capture.doze()
         self.asleep = True
@@ -149,10 +153,10 @@ class Slumber:
     def _listening(self, original: Function) -> Function:
         def forward(*args: Any, **kwargs: Any) -> Any:
             self._calls += 1
+            frame = detours.caller()
             if not self._calls % SELDOM:
-                frame = detours.caller()
                 self._safely(lambda: self._heard(frame))
-            return original(*args, **kwargs)
+            return standins.call(original, args, kwargs, frame)
 
         return forward
 
@@ -162,7 +166,7 @@ class Slumber:
         path = _path(frame)
         new = path not in self._paths
         self._paths.add(path)
-        if self.asleep and new and self._calls > self._learned:
+        if self.asleep and new and self._calls > LEARNED:
             self.capture.open()
         elif 0 < self._length - AHEAD <= self._calls and not self.capture.tracing:
             self._length = 0

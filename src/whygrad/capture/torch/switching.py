@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from whygrad.capture import detours, frames
+from whygrad.capture import detours, frames, standins
 from whygrad.capture.clock import Clock
 from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
@@ -40,12 +40,12 @@ class Switching:
 
     def _training(self, original: Function) -> Function:
         def train(module: Any, mode: Any) -> Any:
-            if self._inside:
-                return original(module, mode)
             frame = detours.caller()
+            if self._inside:
+                return standins.call(original, (module, mode), {}, frame)
             self._inside = True
             try:
-                result = original(module, mode)
+                result = standins.call(original, (module, mode), {}, frame)
             finally:
                 self._inside = False
             if frame.f_code is torch.nn.Module.eval.__code__ and frame.f_back is not None:
