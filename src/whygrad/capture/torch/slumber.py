@@ -55,10 +55,10 @@ class Slumber:
         self._called: Counter[int] = Counter()
         """Calls of each network since the last update, while tracing."""
         self._modules: dict[int, weakref.ref[Any]] = {}
-        self._before = 0
-        """Calls of the layer before tracing fell asleep."""
         self._calls = 0
-        """Calls of the layer since then, or since the last update."""
+        """Calls of the layer since the last update, those before tracing fell asleep among them."""
+        self._learned = 0
+        """How many of them are taken for acting, wherever they come from."""
         self._paths: set[int] = set()
         """Where they come from."""
         self._updates = 0
@@ -73,7 +73,7 @@ class Slumber:
     def opened(self) -> None:
         """Tracing begins, or goes on after a sleep."""
         if self.asleep and self.capture.window.first:
-            self._length, self._tries = self._before + self._calls, TRIES
+            self._length, self._tries = self._calls, TRIES
         self.asleep = False
         self._forget()
         self._networks.undo()
@@ -135,7 +135,8 @@ class Slumber:
             return
         networks = {number: self._modules[number]() for number in acting}
         layer, each = _rarest([network for network in networks.values() if network is not None])
-        self._before, self._calls = max(acting.values()) * each, 0
+        self._calls = max(acting.values()) * each
+        self._learned = self._calls + LEARNED
         self._paths.clear()
         self.capture.doze()
         self.asleep = True
@@ -166,7 +167,7 @@ class Slumber:
         path = _path(frame)
         new = path not in self._paths
         self._paths.add(path)
-        if self.asleep and new and self._calls > LEARNED:
+        if self.asleep and new and self._calls > self._learned:
             self.capture.open()
         elif 0 < self._length - AHEAD <= self._calls and not self.capture.tracing:
             self._length = 0
