@@ -19,7 +19,7 @@ from whygrad.source.feeding import feeding
 from whygrad.trace import Graph, Input, Kind, Op, Region, Site
 from whygrad.trace.terms import SUMS
 
-MOST_OPS = 20_000
+MOST_OPS = 50_000
 LARGEST = 4096
 
 Departures = dict[tuple[frames.Place, int], Node]
@@ -126,11 +126,14 @@ class Extraction:
         return [n for n, _ in linked.values()]
 
     def _known_values(self) -> dict[float, Node]:
-        """First elements of small living tensors with history, to know a copy of them again."""
+        """Living single values with history, to know them again in what a list of them was made into.
+
+        Several at once are no evidence: the same network gives the same numbers for the same states.
+        """
         out: dict[float, Node] = {}
         with NoFunctions(), NoOperations(), NoHistory():
             for node, tensor in self.shadow.living():
-                if node.requires_grad and node.parameter is None and _readable(tensor):
+                if node.requires_grad and node.parameter is None and tensor.numel() == 1 and _readable(tensor):
                     value = methods.number(methods.detach(tensor).reshape(-1)[0])
                     if telling(value):
                         out.setdefault(value, node)

@@ -28,6 +28,8 @@ SPACED = 1_000
 """Operations between two counts of the tensors that live with a graph."""
 FEW = 16
 """More such tensors than at the count before: some live only for the moment."""
+FEWEST = 2
+"""Calls of networks between two counts, where something acts."""
 OFTEN = 20
 """Calls of a network since the last update that make it one that acts."""
 LEARNED = 64
@@ -55,6 +57,8 @@ class Slumber:
         self._called: Counter[int] = Counter()
         """Calls of each network since the last update, while tracing."""
         self._modules: dict[int, weakref.ref[Any]] = {}
+        self._heard_of = 0
+        """Calls of networks at the latest count of what lives."""
         self._calls = 0
         """Calls of the layer since the last update, those before tracing fell asleep among them."""
         self._learned = 0
@@ -94,12 +98,14 @@ class Slumber:
 
     def repeats(self) -> None:
         """Nothing but known operations for a long time. What keeps its graph is needed for the loss: that goes on."""
-        mode, before = self.capture.mode, self._living
+        mode, before, heard_of = self.capture.mode, self._living, self._heard_of
+        self._heard_of = self._called.total()
+        acting = self._heard_of >= heard_of + FEWEST  # Else what repeats is something else: a sum of rewards, say.
         living = sum(node.requires_grad and node.parameter is None for node, _ in self.capture.shadow.living())
         self._living = living if before < 0 else -1
         mode.long_at = mode.calls + (SPACED if before < 0 else REPEATED)
         # Not at once: torch holds the mode in its hand, and will put it back on the stack.
-        self._sleepy = before >= 0 and living <= before + FEW and self.capture.window.policy == "auto"
+        self._sleepy = acting and before >= 0 and living <= before + FEW and self.capture.window.policy == "auto"
 
     # -- calls of networks, while tracing
 
