@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import whygrad
+from whygrad.finding import Finding
 
 LOOP = """\
 import torch
@@ -112,3 +113,65 @@ def test_healthy(name: str, tmp_path: Path) -> None:
     torch.set_num_threads(1)
     said, _ = found((PLANTED | BACKWARD)[name], -1, tmp_path)
     assert [code for code, _ in said if code in ("WG404", "WG408", "WG505")] == []
+
+
+LATE = """\
+import torch, copy
+torch.manual_seed(0)
+critic = torch.nn.Linear(3, 1)
+sgd = torch.optim.SGD(critic.parameters(), lr=0.02)
+for turn in range(120):
+    state = torch.randn(6, 3)
+    if turn == WHEN:
+        state[2, 1] = float("inf")
+    error = (critic(state) - state[:, :1]) ** 2
+    loss = error.mean()
+    sgd.zero_grad()
+    loss.backward()
+    if SKIP and not torch.isfinite(loss):
+        continue
+    sgd.step()
+    if turn == 20:
+        saved = copy.deepcopy(critic.state_dict())
+    if turn == RELOAD:
+        critic.load_state_dict(saved)
+"""
+
+
+def watched(when: int, skip: bool, reload: int = -1, body: str = LATE) -> list[Finding]:
+    torch.set_num_threads(1)
+    code = body.replace("WHEN", str(when)).replace("SKIP", str(skip)).replace("RELOAD", str(reload))
+    with whygrad.watch() as watching:
+        exec(compile(code, "loop.py", "exec"), {"__name__": "__main__"})
+    return [f for f in watching.report.findings if f.code in ("WG404", "WG408", "WG505")]
+
+
+@pytest.mark.parametrize("when", [2, 33])
+def test_a_loss_that_the_script_skips_has_ruined_nothing(when: int) -> None:
+    (found,) = watched(when, skip=True)
+    assert found.severity == "note"
+    assert "finite" in found.message
+    assert "become" not in found.message
+
+
+@pytest.mark.parametrize("when", [2, 33])
+def test_one_that_is_used_has(when: int) -> None:
+    (found,) = watched(when, skip=False)
+    assert found.severity == "error"
+    assert "pow" not in found.here  # A square has a derivative everywhere.
+
+
+def test_weights_that_were_loaded_again_are_finite_again() -> None:
+    (found,) = watched(33, skip=False, reload=60)
+    assert found.severity == "error"
+    assert "had become NaN or infinite by update 34" in found.message
+    assert "finite again from update 62 on" in found.seen
+
+
+def test_an_operation_that_only_the_failing_loss_has_is_named() -> None:
+    once = LATE.replace('state[2, 1] = float("inf")', "pass").replace(
+        "    sgd.zero_grad()", "    if turn == WHEN:\n        loss = loss / 0.0\n    sgd.zero_grad()"
+    )
+    (found,) = watched(33, skip=False, body=once)
+    assert found.severity == "error"
+    assert "a div that no traced loss of this line had" in found.here

@@ -41,9 +41,9 @@ from collections.abc import Iterator
 
 from whygrad import poisoning, wording
 from whygrad.finding import Finding, Label
-from whygrad.trace import Backward, Trace
+from whygrad.trace import Site, Trace
 from whygrad.trace.magnitudes import exploded
-from whygrad.trace.nonfinite import origins, poisoned, suspects
+from whygrad.trace.nonfinite import Unexplained, origins, spared, suspects, unexplained
 
 CODE = "WG505"
 NAME = "non-finite"
@@ -67,35 +67,65 @@ def check(trace: Trace) -> Iterator[Finding]:
             fix = next((text for key, text in FIXES.items() if key in name), "keep its operands inside the valid range")
             why = CONSTANT if origin.constant else _why(origin.special, name)
             yield poisoning.finding(trace, origin, CODE, NAME, why, fix)
-    unseen = poisoned(trace)
-    if unseen is not None and unseen.site not in growing:
+    unseen = unexplained(trace)
+    if unseen is None or unseen.site in growing:
+        return
+    if unseen.ruined:
         yield _unseen(trace, unseen)
+    elif not trace.scalers:  # A scaled loss may overflow: the scaler skips that step.
+        yield _harmless(trace, unseen)
 
 
-def _unseen(trace: Trace, backward: Backward) -> Finding:
-    """The weights are not finite, and it began while nothing was traced."""
-    ruined = frozenset(
-        p.id for p in trace.parameters if p.consumed and (not backward.deposits or p.id in backward.deposits)
-    )
-    who = wording.whom(trace, ruined)
-    edged = suspects(trace, backward)
-    alone = edged[0] if len(edged) == 1 else None
-    labels = [Label(backward.site, "the loss is not finite any more")] if alone and backward.site else []
+def _unseen(trace: Trace, case: Unexplained) -> Finding:
+    """The weights were not finite, and it began while nothing was traced."""
+    wrong = frozenset(p.id for p in trace.parameters if p.consumed and (not case.deposits or p.id in case.deposits))
+    who = wording.whom(trace, wrong)
+    site, here, labels = _place(trace, case)
+    over = poisoning.healed(trace)
+    have = wording.verb(trace, wrong, "had" if over else "has", "had" if over else "have")
     return Finding(
         CODE,
         NAME,
         "error",
-        f"{who} {wording.verb(trace, ruined, 'has', 'have')} become NaN or infinite by update {backward.update + 1}",
-        alone.site if alone is not None else backward.site,
-        f"the one suspect: {alone.name} has no finite derivative at its edge"
-        if alone
-        else "the loss is not finite any more",
+        f"{who} {have} become NaN or infinite by update {case.update + 1}",
+        site,
+        here,
         labels,
         "it began while nothing was traced, between two looks; one NaN in a gradient is enough to ruin every weight.",
-        f"the loss is not finite from update {backward.update + 1} on, or earlier",
+        f"the loss is not finite from update {case.update + 1} on, or earlier{over}",
         "run again with --trace always to have the operation named that gave the first NaN",
-        parameters=trace.names(ruined),
-        evidence={"update": backward.update + 1},
+        parameters=trace.names(wrong),
+        evidence={"update": case.update + 1},
+    )
+
+
+def _place(trace: Trace, case: Unexplained) -> tuple[Site | None, str, list[Label]]:
+    """Where to look: at what is known to have failed, at the only suspect, or at the loss."""
+    if trace.failure is not None and trace.failure.strange:
+        return case.site, f"not finite: a {trace.failure.strange} that no traced loss of this line had", []
+    edged = suspects(trace, case.site)
+    if len(edged) != 1 or case.site is None:
+        return case.site, "the loss is not finite any more", []
+    here = f"the one suspect: {edged[0].name} has no finite derivative at its edge"
+    return edged[0].site, here, [Label(case.site, "the loss is not finite any more")]
+
+
+def _harmless(trace: Trace, case: Unexplained) -> Finding:
+    """A loss that the script skipped, it seems."""
+    failure = trace.failure
+    value = {"nan": "NaN", "inf": "infinite"}[failure.special] if failure is not None else "not finite"
+    later = failure.times - 1 if failure is not None else 0
+    often = f", and {wording.plural(later, 'later one')}" if later else ""
+    fine = "; all weights are finite" if spared(trace) else ""
+    return Finding(
+        CODE,
+        NAME,
+        "note",
+        f"the loss was {value} at update {case.update + 1}{often}{fine}",
+        case.site,
+        why="a batch with a value that is not finite, or an operation at its edge; no step seems to have used it.",
+        fix="trace every update to have the first such value named: --trace always",
+        evidence={"update": case.update + 1},
     )
 
 

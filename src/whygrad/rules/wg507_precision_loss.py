@@ -47,7 +47,7 @@ from statistics import median
 from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Optimizer, Scaler, Step, Trace
-from whygrad.trace.nonfinite import origins, poisoned
+from whygrad.trace.nonfinite import origins, ruined
 from whygrad.trace.spells import throughout
 
 CODE = "WG507"
@@ -73,7 +73,7 @@ def check(trace: Trace) -> Iterator[Finding]:
             part = [s for s in steps if when.first <= s.update <= when.last]
             found = _finding(trace, optimizer, part[-1], median(s.rounded_away or 0.0 for s in part), len(part))
             yield wording.past(found, when) if when.times < len(steps) else found
-    if origins(trace) or poisoned(trace) is not None:
+    if origins(trace) or ruined(trace):
         return  # Where the first NaN was made is the better answer.
     for scaler in trace.scalers:
         if scaler.end <= COLLAPSED and scaler.end * FALL <= scaler.start:

@@ -153,6 +153,14 @@ class Failure:
     """The operation of that traced graph which gave the first such value; None if it could not be told."""
     constant: bool = False
     """The operation made a constant that entered the loss like this: it, or something before it on the way there."""
+    strange: str = ""
+    """What gave the first such value is of a kind that no traced loss of that line has: its name."""
+    times: int = 0
+    """Losses that were not finite, with this one."""
+    last: int = 0
+    """The updates there had been at the latest of them."""
+    ruined: int | None = None
+    """The same at the first before which weights were found not to be finite; None: they were, when looked at."""
 
 
 @dataclass(slots=True)

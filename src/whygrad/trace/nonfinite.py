@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward
+from whygrad.trace.site import Site
 from whygrad.trace.trace import Trace
 
 LOGARITHMS = frozenset({"log", "log2", "log10", "log1p", "logit", "xlogy", "atanh", "lgamma"})
@@ -22,7 +23,8 @@ THROUGH = frozenset(
     squeeze flatten""".split()
 )
 """What leaves a mask one, or sums it up."""
-QUOTIENTS = frozenset({"div", "true_divide", "__truediv__", "__rtruediv__", "div_", "mean", "nanmean"})
+MEANS = frozenset({"mean", "nanmean"})
+QUOTIENTS = frozenset({"div", "true_divide", "__truediv__", "__rtruediv__", "div_"}) | MEANS
 
 
 @dataclass(slots=True)
@@ -39,6 +41,8 @@ class Origin:
     """An infinite operand that was put there on purpose, or overflowed, before."""
     constant: bool = False
     """What made it lies on the way to this value, which enters the loss as a constant."""
+    late: bool = False
+    """Nothing was traced then: the operation was found by its place in autograd's graph."""
 
 
 def origins(trace: Trace) -> list[Origin]:
@@ -72,26 +76,75 @@ def _late(trace: Trace) -> Origin | None:
     op = trace.graph[failure.op]
     kind = "mask" if _masks(trace.graph, op) else "log" if op.name in LOGARITHMS else "other"
     at = replace(backward, update=failure.update, value=float(failure.special))
-    return Origin(at, op, kind, failure.special, constant=failure.constant)
+    return Origin(at, op, kind, failure.special, constant=failure.constant, late=True)
 
 
-def poisoned(trace: Trace) -> Backward | None:
-    """The first traced backward whose weights were not finite any more, when nobody saw where it began."""
+@dataclass(frozen=True, slots=True)
+class Unexplained:
+    """Losses that were not finite, and nobody saw where that began."""
+
+    site: Site | None
+    update: int
+    deposits: frozenset[int]
+    """What the loss reaches, where it was traced."""
+    ruined: bool
+    """Weights were not finite, too."""
+
+
+def unexplained(trace: Trace) -> Unexplained | None:
     if origins(trace):
         return None
+    failure, broken = trace.failure, ruined(trace)
     found = next((b for b in trace.backwards if b.poisoned), None)
-    failure = trace.failure
     if failure is not None and (found is None or failure.update < found.update):
-        return Backward(0, failure.site, None, update=failure.update)
-    return found
+        return Unexplained(failure.site, failure.update, frozenset(), broken)
+    return Unexplained(found.site, found.update, found.deposits, broken) if found is not None else None
 
 
-def suspects(trace: Trace, backward: Backward) -> list[Op]:
-    """Operations of that loss, one per line, whose derivative is infinite where their argument reaches its edge."""
-    traced = [b for b in trace.rooted if b.site == backward.site]
+def ruined(trace: Trace) -> bool:
+    """Weights that are trained were seen not to be finite, at some loss or at the end."""
+    seen = (trace.failure is not None and trace.failure.ruined is not None) or any(b.poisoned for b in trace.backwards)
+    return seen or any(p.finite is False for p in trace.parameters if p.consumed)
+
+
+def spared(trace: Trace) -> bool:
+    """All weights that are trained were found to be finite at every such loss, and at the end."""
+    trained = [p for p in trace.parameters if p.consumed]
+    return bool(trained) and not ruined(trace) and all(p.finite is True for p in trained)
+
+
+def applied(trace: Trace, origin: Origin) -> bool:
+    """Whether a step used that loss, as far as can be told: a mean of nothing leaves a gradient of zero, not of NaN."""
+    if origin.late:
+        return origin.op.name in MEANS
+    return any(origin.backward.id in ids for step in trace.steps for ids in step.consumed.values())
+
+
+def recovered(trace: Trace) -> int | None:
+    """The update from which on weights and losses were finite again, as far as anybody looked."""
+    failure = trace.failure
+    whole = all(p.finite is True for p in trace.parameters if p.consumed)
+    if failure is None or not whole or not ruined(trace):
+        return None
+    last = max([failure.last, *(b.update for b in trace.backwards if b.poisoned)])
+    return last + 1 if last + 1 < trace.updates else None
+
+
+def suspects(trace: Trace, site: Site | None) -> list[Op]:
+    """Operations of the loss that is differentiated there, one per line, with an infinite derivative at some edge."""
+    traced = [b for b in trace.rooted if b.site == site]
     ops = trace.graph.carrying(traced[-1].root or 0) if traced else []
-    found = {op.site: op for op in ops if op.name in EDGED and op.site is not None}
+    found = {op.site: op for op in ops if op.site is not None and _has_an_edge(op)}
     return list(found.values())
+
+
+def _has_an_edge(op: Op) -> bool:
+    """A power has one below one, and a quotient where it divides by something that can become zero."""
+    if op.name == "pow":
+        return op.scalar is not None and op.scalar < 1 and op.scalar != 0
+    if op.name in ("div", "true_divide"):
+        return op.scalar is None
+    return op.name in EDGED
 
 
 def _special(op: Op) -> str:

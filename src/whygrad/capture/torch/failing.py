@@ -53,24 +53,32 @@ def _finite(loss: Tensor) -> bool:
 
 
 class Failing:
-    """Looks once, at the first loss that is not finite."""
+    """Looks at the first loss that is not finite; at ever fewer of the later ones, whether weights are."""
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
         self.failure: Failure | None = None
 
     def noticed(self, loss: Tensor, frame: FrameType) -> None:
-        if self.failure is not None:
-            return
-        site = frames.user_site(frame)
-        special = "nan" if math.isnan(methods.number(methods.detach(loss))) else "inf"
-        self.failure = Failure(site, self.capture.protocol.updates, special)
-        traced = [b for b in self.capture.protocol.backwards if b.root is not None and b.site == site]
+        updates = self.capture.protocol.updates
+        failure, first = self.failure, self.failure is None
+        if failure is None:
+            special = "nan" if math.isnan(methods.number(methods.detach(loss))) else "inf"
+            failure = self.failure = Failure(frames.user_site(frame), updates, special)
+        failure.times, failure.last = failure.times + 1, updates
+        if failure.ruined is None and not failure.times & (failure.times - 1) and self.poisoned():
+            failure.ruined = updates
+        if first:
+            self._trace_back(loss, failure)
+
+    def _trace_back(self, loss: Tensor, failure: Failure) -> None:
+        traced = [b for b in self.capture.protocol.backwards if b.root is not None and b.site == failure.site]
         if not traced:
             return
-        found = self._despite(loss, traced[-1]) if self.poisoned() else self._match(loss, traced[-1])
+        ruined = failure.ruined is not None
+        found = self._despite(loss, traced[-1]) if ruined else self._match(loss, traced[-1], failure)
         if found is not None:
-            self.failure.backward, self.failure.op = traced[-1].id, found
+            failure.backward, failure.op = traced[-1].id, found
 
     def poisoned(self) -> bool:
         """Whether weights are not finite already, so that every forward is not."""
@@ -79,21 +87,23 @@ class Failing:
         ]
         return any(not methods.true(methods.all_of(torch.isfinite(methods.detach(t)))) for t in tensors)
 
-    def _match(self, loss: Tensor, backward: Backward) -> int | None:
+    def _match(self, loss: Tensor, backward: Backward, failure: Failure) -> int | None:
         """The traced operation that stands where the failing node stands: the same rank among its kind."""
         nodes = _nodes(loss.grad_fn)
         failed = next((node for node in nodes if _fails(node)), None)
         if failed is not None:
             op = self._counterpart(failed, nodes, backward)
+            if op is None and not self._named(failed, backward):
+                failure.strange = _names(failed)[0]
             return op.id if op is not None else None
         node, place = next(((n, p) for n in nodes if (p := _constant(n)) is not None), (None, 0))
         op = self._counterpart(node, nodes, backward) if node is not None else None
         if op is None or place >= len(op.inputs):
             return None
         made = behind_shaping(self.capture.extraction.graph, op.inputs[place].op)
-        if made is None or not made.inputs or self.failure is None:
+        if made is None or not made.inputs:
             return None
-        self.failure.constant = True
+        failure.constant = True
         return made.id
 
     def _despite(self, loss: Tensor, backward: Backward) -> int | None:
@@ -111,14 +121,15 @@ class Failing:
         return None
 
     def _counterpart(self, failed: Any, nodes: list[Any], backward: Backward) -> Op | None:
-        kind = failed.name()
-        alike = [node for node in nodes if node.name() == kind]
-        ops = _named(self.capture.extraction.graph.ops, self._carriers(backward), kind)
+        alike = [node for node in nodes if node.name() == failed.name()]
+        ops = self._named(failed, backward)
         return ops[alike.index(failed)] if len(ops) == len(alike) else None
 
-    def _carriers(self, backward: Backward) -> list[int]:
+    def _named(self, node: Any, backward: Backward) -> list[Op]:
+        """Operations of a traced loss that could have made such a node, in their order."""
         assert backward.root is not None
-        return sorted(self.capture.extraction.graph.carriers(backward.root))
+        graph, names = self.capture.extraction.graph, _names(node)
+        return [graph[n] for n in sorted(graph.carriers(backward.root)) if graph[n].name in names]
 
 
 def _nodes(root: Any) -> list[Any]:
@@ -188,10 +199,9 @@ _AGAIN: dict[str, Any] = {
 }
 
 
-def _named(ops: dict[int, Op], numbers: list[int], kind: str) -> list[Op]:
-    word = kind.removesuffix("Backward0")
-    names = NAMES.get(word, (_snake(word),))
-    return [ops[n] for n in numbers if ops[n].name in names]
+def _names(node: Any) -> tuple[str, ...]:
+    word: str = node.name().removesuffix("Backward0")
+    return NAMES.get(word, (_snake(word),))
 
 
 def _snake(word: str) -> str:
