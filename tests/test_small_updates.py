@@ -243,7 +243,44 @@ for _ in range(40):
     optimizer.step()
     mean = 0.9 * mean + 0.1 * entropy{end}  # WG207
 """
+IDLE = """
+guide = nn.Linear(3, 2)
+judge = nn.Linear(3, 1)
+first = torch.optim.Adam(guide.parameters())
+second = torch.optim.SGD(judge.parameters(), lr=0.1)  # WG315
+for _ in range(12):
+    state = torch.randn(8, 3)
+    choice = Categorical(logits=guide(state))
+    action = choice.sample()
+    gain = (action == 0).float()
+    worth = judge(state).squeeze(1)
+    first.zero_grad()
+    second.zero_grad()
+    (choice.log_prob(action) * (worth - gain).detach()).mean().backward()
+    F.mse_loss(worth, gain).backward()
+    first.step()
+    {also}
+"""
+OVER = """
+tutor = nn.Linear(3, 2)
+model = nn.Linear(3, 3)
+slow = torch.optim.Adam(tutor.parameters())
+fast = torch.optim.SGD(model.parameters(), lr=0.1)
+for turn in range(60):
+    state = torch.randn(8, 3)
+    {clear}
+    F.cross_entropy(tutor(state), (state[:, 0] > 0).long()).backward()
+    if {when}:
+        slow.step()  # WG315
+        slow.zero_grad()
+    fast.zero_grad()
+    F.mse_loss(model(state), state.roll(1, 1)).backward()
+    fast.step()
+"""
 BROKEN = {
+    "an optimizer stops at some time": OVER.format(when="turn < 9", clear="slow.zero_grad()"),
+    "and later": OVER.format(when="turn < 20", clear="pass"),
+    "the critic is never stepped": IDLE.format(also="pass"),
     "a map that nobody runs over": LAZY.format(walk="map", end=""),
     "one loss clears what another left": PART.format(early="pass", late="everything.zero_grad()"),
     "clamped by hand before backward": CLAMP.format(before="limit()", after=""),
@@ -268,6 +305,10 @@ BROKEN = {
     "the state is not carried over": CARRIED.format(start="torch.zeros(6, 8)"),
 }
 HEALTHY = {
+    "an optimizer steps every third time": OVER.format(when="turn % 3 == 0", clear="pass"),
+    "and every seventh": OVER.format(when="turn % 7 == 0", clear="pass"),
+    "and nearly always": OVER.format(when="turn % 5", clear="pass"),
+    "the critic is stepped, too": IDLE.format(also="second.step()"),
     "a cross entropy": LIKELIHOOD.format(nll='F.cross_entropy(policy(obs), action, reduction="none")', sign="") + LOOP,
     "a negated score": LIKELIHOOD.format(nll="-Categorical(logits=policy(obs)).log_prob(action)", sign="") + LOOP,
     "mixed in a dictionary and loaded": MIXED.format(load="target_net.load_state_dict(mixed)"),

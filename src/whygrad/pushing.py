@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from whygrad.source import expressions
 from whygrad.trace import Backward, Op, Site, Trace
@@ -119,11 +120,25 @@ def _meaning(graph: Graph, op: Op, weight: int) -> str:
     names = [n for n in (*_operands(op), *_called(graph, weight)) if n and n not in own]
     if any(COSTS.search(name) for name in names):
         return ""
-    return next((n for n in names if GAINS.search(n)), "")
+    return next((n for n in names if GAINS.search(n) and not _taken_away(n)), "")
+
+
+def _taken_away(written: str) -> bool:
+    """`(value - gain)`: what is gained has a minus already."""
+    try:
+        nodes = list(ast.walk(ast.parse(written, mode="eval")))
+    except SyntaxError:
+        return False
+    apart = [(ast.unparse(n.left), ast.unparse(n.right)) for n in nodes if _subtracts(n)]
+    return any(GAINS.search(right) and not GAINS.search(left) for left, right in apart)
+
+
+def _subtracts(node: ast.AST) -> TypeGuard[ast.BinOp]:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)
 
 
 def _called(graph: Graph, start: int) -> list[str]:
-    """Names that what a weight is made of goes by, nearest first."""
+    """Names that what a weight is made of goes by, nearest first; not of what is taken away from it."""
     out: list[str] = []
     stack, seen = [start], {start}
     while stack and len(seen) < MOST:
@@ -132,7 +147,9 @@ def _called(graph: Graph, start: int) -> list[str]:
             continue  # What the action was drawn from says nothing about what it earned.
         if op.site is not None:
             out += [expressions.name(op.site), *expressions.targets(op.site), _function(op.site)]
-        fresh = [i.op for i in op.inputs if i.op not in seen and not i.selector]
+        added = op.inputs[:1] if op.name in ("sub", "__isub__", "sub_") else op.inputs
+        added = op.inputs[1:] if op.name in ("rsub", "__rsub__") else added
+        fresh = [i.op for i in added if i.op not in seen and not i.selector]
         seen.update(fresh)
         stack.extend(fresh)
     return out

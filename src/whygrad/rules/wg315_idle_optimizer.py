@@ -1,4 +1,4 @@
-"""An optimizer was built, its parameters receive gradient, and it is never stepped.
+"""An optimizer was built, its parameters receive gradient, and it is never stepped, or at some time no more.
 
 The update of one network was forgotten: its gradients pile up while the others train. Or another optimizer steps the
 same parameters, and the learning rate or the schedule that was meant for them stays with the one that nobody steps.
@@ -47,6 +47,7 @@ from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.source.unreachable import never_called
 from whygrad.trace import Backward, Optimizer, Trace
+from whygrad.trace.abandoning import Abandoned, abandoned
 from whygrad.trace.consumption import by_hand
 
 CODE = "WG315"
@@ -68,6 +69,7 @@ def check(trace: Trace) -> Iterator[Finding]:
         if len(backwards) >= OFTEN:
             yield _finding(trace, optimizer, backwards, own)
     yield from _displaced(trace)
+    yield from (_over(trace, case) for case in abandoned(trace))
 
 
 def _displaced(trace: Trace) -> Iterator[Finding]:
@@ -147,4 +149,29 @@ def _finding(trace: Trace, optimizer: Optimizer, backwards: list[Backward], own:
         f"call {optimizer.name}.step() after {last.name}.backward()",
         parameters=trace.names(own),
         evidence={"updates": trace.updates, "backwards": len(backwards)},
+    )
+
+
+def _over(trace: Trace, case: Abandoned) -> Finding:
+    optimizer, last = case.optimizer, case.backwards[-1]
+    who = wording.whom(trace, case.parameters)
+    labels = [Label(last.site, f"still deposits gradient on {who}")] if last.site is not None else []
+    when = f"update {case.since}" if case.exact else f"about update {case.since}"
+    others = trace.updates - case.since
+    return Finding(
+        CODE,
+        NAME,
+        "error",
+        f"{who} {wording.verb(trace, case.parameters, 'is', 'are')} not learning any more: step {optimizer.steps} of "
+        f"{optimizer.name} was its last, at {when} of {trace.updates}",
+        case.step.site,
+        f"does not come any more after step {optimizer.steps}",
+        labels,
+        "the loss is computed and differentiated as before, and nobody applies its gradient: it is cleared the next "
+        "time.",
+        f"{wording.plural(len(case.backwards), 'traced backward')} of it after that; the others went on for "
+        + wording.plural(others, "update"),
+        f"look at the condition around {optimizer.name}.step(): it does not become true again",
+        parameters=trace.names(case.parameters),
+        evidence={"steps": optimizer.steps, "last_update": case.since, "backwards": len(case.backwards)},
     )

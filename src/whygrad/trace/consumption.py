@@ -15,12 +15,22 @@ ENOUGH_STEPS = 3
 def consumers(trace: Trace, backward: Backward) -> list[Optimizer]:
     """Optimizers whose step used, or would have used, what this backward deposits."""
     used = {step.optimizer for step in steps_using(trace, backward.id)}
+    if not used and _waits(trace, backward):
+        return []
     if not used:
         used = _next_steps(trace, backward)
     if not used and steps_in_order(trace).after(backward.order) is None and backward.root is not None:
         wanted = trace.graph.depends(backward.root)
         used = {o.id for o in trace.optimizers if wanted.intersection(o.parameters)}
     return [o for o in trace.optimizers if o.id in used]
+
+
+def _waits(trace: Trace, backward: Backward) -> bool:
+    """Whether all that it deposits on is held by optimizers that never step: who steps next has other losses."""
+    holders = trace.holders
+    return bool(backward.deposits and trace.steps) and all(
+        number in holders and not any(o.steps for o in holders[number]) for number in backward.deposits
+    )
 
 
 def _next_steps(trace: Trace, backward: Backward) -> set[int]:

@@ -239,6 +239,10 @@ class Step:
     """Of weights in half precision with a gradient: the share that stayed as it was."""
     update: int = 0
     """How many steps there have been, with this one."""
+    own: int = 0
+    """How many of its optimizer's, with this one; 0: nobody counted."""
+    rates: tuple[float, ...] = ()
+    """The learning rates that it moved by, one per group."""
     leftover: frozenset[int] | None = None
     """Of the first step after tracing was taken up at the step before: parameters on which what that one applied was
     still there, uncleared. None: nobody saw the step before it, or it was traced itself."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass
 
+from whygrad.trace.abandoning import abandoned
 from whygrad.trace.ledger import Backward, Clear, Optimizer, Step
 from whygrad.trace.spells import Spell, between, spell
 from whygrad.trace.trace import Trace, worked_out_once
-from whygrad.trace.uses import clears_in_order
+from whygrad.trace.uses import clears_in_order, steps_by_optimizer
 
 OFTEN = 2
 MOSTLY = 4
@@ -172,22 +173,30 @@ def discarded(trace: Trace) -> list[Discarded]:
     overflowed = {b.id for b in trace.backwards if b.overflowed}
     by_hand = {n for s in trace.steps for n in s.assigned}
     by_hand |= {n for s in trace.steps if s.closure for n in trace.optimizers[s.optimizer].parameters}
-    used = _consumed(trace, by_id)
+    used, never = _consumed(trace, by_id), {b.id for case in abandoned(trace) for b in case.backwards}
     lost: dict[tuple[object, Loss], dict[int, set[int]]] = {}
     where: dict[tuple[object, Loss], tuple[Clear, Backward]] = {}
     stepped = {i: step.order for step in reversed(trace.steps) for ids in step.consumed.values() for i in ids}
     for clear in trace.clears:
         for number, ids in clear.discarded.items():
             for backward in (by_id[found] for found in ids if found in by_id and number not in by_hand):
-                if backward.id in overflowed:
+                if backward.id in overflowed or backward.id in never:
                     continue  # A gradient scaler leaves such a step out, and what it leaves behind is to be cleared.
                 own = used.ids.get((_loss(backward), number))
+                seen = _step_follows(trace, number, clear)
                 delayed = stepped.get(backward.id, clear.order) < clear.order  # others stepped: this one waits its turn
-                if own is not None and backward.id not in own and not delayed:
+                if own is not None and backward.id not in own and seen and not delayed:
                     place = (clear.site, _loss(backward))
                     lost.setdefault(place, {}).setdefault(number, set()).add(backward.id)
                     where[place] = clear, backward
     return [case for place, numbers in lost.items() if (case := _case(trace, used, *where[place], numbers))]
+
+
+def _step_follows(trace: Trace, number: int, clear: Clear) -> bool:
+    """Whether the step that used what was deposited after this clearing was traced, too."""
+    lines = (steps_by_optimizer(trace).get(o.id) for o in trace.holders.get(number, ()))
+    following = (line.after(clear.order) for line in lines if line is not None)
+    return any(s is not None and trace.window(s.order) == trace.window(clear.order) for s in following)
 
 
 def _consumed(trace: Trace, by_id: dict[int, Backward]) -> _Used:

@@ -262,6 +262,7 @@ class Protocol:
         for looked in self.optimizers:
             if looked is held or not looked.steps:
                 looked.look_at_rates(step.order)
+        step.own, step.rates = held.steps, held.rates
         remember(self.steps, step)
         return step
 
