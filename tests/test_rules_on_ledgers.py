@@ -204,6 +204,29 @@ def test_weights_that_have_arrived_are_not_stuck(moved: bool) -> None:
     assert ledger.codes() == []
 
 
+def test_the_rate_is_that_of_the_steps_that_changed_nothing() -> None:
+    """The script set it to zero for a while, maybe on purpose; at the end it is another one."""
+    ledger = Ledger()
+    ledger.trace.optimizers[0].rates = (0.001,)
+    for index in range(12):
+        ledger.zero().backward().step(changed=index >= 6)
+        ledger.trace.steps[-1].rates = (0.0,) if index < 6 else (0.001,)
+    (found,) = diagnose(ledger.trace)
+    assert (found.code, found.severity, found.evidence["learning_rates"]) == ("WG309", "note", [0.0])
+    assert "until update 6" in found.message
+    assert found.message.endswith("its learning rate is 0")
+
+
+def test_updates_that_were_lost_for_a_while_stay_lost() -> None:
+    ledger = Ledger()
+    for index in range(12):
+        ledger.zero().backward().step(changed=index >= 6)
+        ledger.trace.steps[-1].rates = (1e-9,) if index < 6 else (0.001,)
+    (found,) = ledger.loud()
+    assert (found.code, found.evidence["learning_rates"]) == ("WG309", [1e-9])
+    assert "until update 6" in found.seen
+
+
 @pytest.mark.parametrize(("rates", "least"), [((0.0,), 1e-7), ((1e-9,), 0.5)])
 def test_a_gradient_that_is_there_and_lost_is_still_said(rates: tuple[float, ...], least: float) -> None:
     ledger = Ledger()

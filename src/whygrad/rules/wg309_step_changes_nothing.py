@@ -66,17 +66,32 @@ def check(trace: Trace) -> Iterator[Finding]:
         if not always and _scheduled_away(optimizer):
             yield _ended(trace, optimizer, optimizer.stopped or 0)
         elif when is not None and (always or when.over or optimizer.stopped is None):
-            idle = _finding(trace, optimizer, [s for s in looked if when.first <= s.update <= when.last], when)
-            yield wording.past(idle, when) if when.over else idle
+            part = [s for s in looked if when.first <= s.update <= when.last]
+            idle = _finding(trace, optimizer, part, when)
+            yield wording.past(idle, when) if when.over and _at_zero(optimizer, part) else idle
 
 
 def _not_at_rest(trace: Trace, optimizer: Optimizer, steps: list[Step]) -> list[Step]:
     """Without the steps that have nothing left to change: next to no gradient, at a rate that is not zero."""
-    if optimizer.rates and not any(optimizer.rates):
-        return steps
     usual = max((applied(trace, s) or 0.0 for s in steps if s.changed), default=0.0)
     least = max(NEXT_TO_NOTHING, AT_REST * usual)
-    return [s for s in steps if s.changed or (size := applied(trace, s)) is None or size > least]
+
+    def told(step: Step) -> bool:
+        size = applied(trace, step)
+        return bool(step.changed) or _at_zero(optimizer, [step]) or size is None or size > least
+
+    return [s for s in steps if told(s)]
+
+
+def _rates(optimizer: Optimizer, step: Step) -> tuple[float, ...]:
+    """What the step moved by; where nobody asked then, what the optimizer had when it was last looked at."""
+    return step.rates or optimizer.rates
+
+
+def _at_zero(optimizer: Optimizer, steps: list[Step]) -> bool:
+    """The script had set the rates to zero: a phase, if it is over."""
+    rates = [_rates(optimizer, step) for step in steps]
+    return all(rates) and not any(any(found) for found in rates)
 
 
 def _scheduled_away(optimizer: Optimizer) -> bool:
@@ -109,24 +124,25 @@ def _ended(trace: Trace, optimizer: Optimizer, since: int) -> Finding:
 def _finding(trace: Trace, optimizer: Optimizer, steps: list[Step], when: Spell) -> Finding:
     who = wording.whom(trace, optimizer.parameters)
     step = steps[-1]
-    zero = optimizer.rates and not any(optimizer.rates)
+    zero = _at_zero(optimizer, steps)
+    rates = list(dict.fromkeys(rate for s in steps for rate in _rates(optimizer, s)))
     labels = [Label(optimizer.site, f"{optimizer.name} is built here")] if optimizer.site is not None else []
     return Finding(
         CODE,
         NAME,
         "error",
         f"{who} {wording.verb(trace, optimizer.parameters, 'is', 'are')} not learning; {optimizer.name}.step() changes "
-        "no value",
+        f"no value{': its learning rate is 0' if zero else ''}",
         step.site,
         "applies a non-zero gradient and leaves every value bit-identical",
         labels,
         "the learning rate is zero." if zero else "the update is lost: it is zero or below the weights' precision.",
         f"{len(steps)} of {len(steps)} compared steps; learning rate "
-        + (", ".join(f"{rate:g}" for rate in dict.fromkeys(optimizer.rates)) or "unknown")
+        + (", ".join(f"{rate:g}" for rate in rates[:3]) or "unknown")
         + wording.also_dated(when),
         "set a learning rate above zero (look at schedulers that end or start at 0)"
         if zero
         else "raise the learning rate, or keep the weights in float32",
         parameters=trace.names(optimizer.parameters),
-        evidence={"steps": len(steps), "learning_rates": list(optimizer.rates)} | when.evidence,
+        evidence={"steps": len(steps), "learning_rates": rates} | when.evidence,
     )
