@@ -13,27 +13,21 @@ from whygrad.source.discarding import useless
 from whygrad.trace import Op, Site, Trace
 from whygrad.trace.anatomy import layer
 from whygrad.trace.carrying import carried
-from whygrad.trace.leaks import Leak
+from whygrad.trace.leaks import Leak, lasting
 
 
 def merged(trace: Trace, leaks: Iterable[Leak]) -> list[Leak]:
-    """One leak per place: what several backwards and losses show of it is put together."""
-    out: dict[object, Leak] = {}
+    """One leak per place, with the part of the run that shows it."""
+    places: dict[object, list[Leak]] = {}
     stored = {case.op.id for case in carried(trace)}
     for leak in leaks:
         site = leak.op.site
-        if _bare_detach(leak):
-            continue  # The statement that was to cut it has no effect: WG208 says so.
         if stored and stored & trace.graph.carriers(leak.source.id):
             continue  # It was stored with its graph: WG207 says so.
-        place = (site.file, site.line) if site is not None else None
-        kept = out.get(place)
-        if kept is None:
-            out[place] = leak
-        else:
-            kept.parameters |= leak.parameters
-            kept.optimizers += [o for o in leak.optimizers if o not in kept.optimizers]
-    return list(out.values())
+        places.setdefault((site.file, site.line) if site is not None else None, []).append(leak)
+    found = (lasting(trace, group) for group in places.values())
+    # Where the statement that was to cut it has no effect, WG208 says so.
+    return [leak for leak in found if leak is not None and not _bare_detach(leak)]
 
 
 def _bare_detach(leak: Leak) -> bool:
@@ -95,4 +89,10 @@ def seen(trace: Trace, leak: Leak) -> str:
     names = ", ".join(dict.fromkeys(o.name for o in leak.optimizers))
     count = wording.plural(len(leak.parameters), "parameter")
     who = wording.whom(trace, leak.parameters)
-    return f"gradient of {leak.backward.name} reaches {count} of {who} through it, and {names} applies it"
+    applied = f"gradient of {leak.backward.name} reaches {count} of {who} through it, and {names} applies it"
+    return applied + wording.also_dated(leak.when)
+
+
+def evidence(leak: Leak) -> dict[str, object]:
+    """The loss, and the updates between which it leaked."""
+    return {"loss": leak.backward.name} | (leak.when.evidence if leak.when is not None else {})

@@ -79,6 +79,12 @@ def also_dated(spell: Spell | None) -> str:
     return f"; {said}" if said else ""
 
 
+def in_part(spell: Spell | None) -> str:
+    """The same at the end of a message: `, until update 20`."""
+    said = dated(spell) if spell is not None else ""
+    return f", {said}" if said else ""
+
+
 def past(finding: Finding, when: Spell) -> Finding:
     """A state that a part of the run was in, as a note: it has healed, and is still to be said."""
     return replace(

@@ -78,7 +78,7 @@ def _finding(trace: Trace, leak: Leak, inverted: bool) -> Finding:
         NAME,
         "error",
         f"{who} {wording.verb(trace, leak.parameters, 'is', 'are')} trained through the target of "
-        f"{leak.backward.name}{' ' if inverted else ', '}{beside}",
+        f"{leak.backward.name}{' ' if inverted else ', '}{beside}{wording.in_part(leak.when)}",
         leak.op.site,
         "the target keeps its graph here",
         leaking.labels(trace, leak, "the network's output enters with its gradient"),
@@ -87,5 +87,5 @@ def _finding(trace: Trace, leak: Leak, inverted: bool) -> Finding:
         leaking.seen(trace, leak),
         fix,
         parameters=trace.names(leak.parameters),
-        evidence={"loss": leak.backward.name, "parameters": len(leak.parameters)},
+        evidence=leaking.evidence(leak) | {"parameters": len(leak.parameters)},
     )

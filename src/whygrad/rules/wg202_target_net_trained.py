@@ -47,8 +47,8 @@ from collections.abc import Iterator
 from whygrad import leaking, wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Optimizer, Trace
-from whygrad.trace.leaks import Leak, attached_targets, leak_onto
-from whygrad.trace.losses import latest
+from whygrad.trace.leaks import Leak, attached_targets, lasting, leak_onto
+from whygrad.trace.losses import kept
 from whygrad.trace.refreshing import averages, copied_only
 
 CODE = "WG202"
@@ -57,23 +57,21 @@ NAME = "target-net-trained"
 
 def check(trace: Trace) -> Iterator[Finding]:
     copies = copied_only(trace)
-    found: dict[int, tuple[Optimizer, Leak, set[int]]] = {}
-    for leak, _ in attached_targets(trace):
-        if leak.parameters <= copies:
-            for optimizer in leak.optimizers:
-                entry = found.setdefault(optimizer.id, (optimizer, leak, set()))
-                entry[2].update(leak.parameters.intersection(optimizer.parameters))
-    for leak in _averaged(trace):
+    found: dict[int, tuple[Optimizer, list[Leak]]] = {}
+    targets = [leak for leak, _ in attached_targets(trace) if leak.parameters <= copies]
+    for leak in (*targets, *_averaged(trace)):
         for optimizer in leak.optimizers:
-            found.setdefault(optimizer.id, (optimizer, leak, set()))[2].update(leak.parameters)
-    for optimizer, leak, parameters in found.values():
-        yield _finding(trace, optimizer, leak, parameters)
+            found.setdefault(optimizer.id, (optimizer, []))[1].append(leak)
+    for optimizer, leaks in found.values():
+        whole = lasting(trace, leaks)
+        if whole is not None:
+            yield _finding(trace, optimizer, whole, whole.parameters.intersection(optimizer.parameters))
 
 
 def _averaged(trace: Trace) -> Iterator[Leak]:
     """Averages of another network that a step moves with gradient, whatever the loss looks like."""
     averaged = averages(trace)
-    for backward in latest(trace):
+    for backward in kept(trace):
         assert backward.root is not None
         op = trace.graph[backward.root]
         found = leak_onto(trace, backward, op, op, averaged & trace.graph.reach(backward.root))
@@ -81,7 +79,7 @@ def _averaged(trace: Trace) -> Iterator[Leak]:
             yield found
 
 
-def _finding(trace: Trace, optimizer: Optimizer, leak: Leak, parameters: set[int]) -> Finding:
+def _finding(trace: Trace, optimizer: Optimizer, leak: Leak, parameters: frozenset[int]) -> Finding:
     who = wording.whom(trace, parameters)
     labels = leaking.labels(trace, leak, "the target network's output enters with its gradient")
     copy = next((c for c in reversed(trace.copies) if c.into & parameters and c.sources), None)
@@ -92,7 +90,7 @@ def _finding(trace: Trace, optimizer: Optimizer, leak: Leak, parameters: set[int
         NAME,
         "error",
         f"{who} {wording.verb(trace, parameters, 'is a target network', 'are target networks')} and "
-        f"{optimizer.name} trains {wording.verb(trace, parameters, 'it', 'them')}",
+        f"{optimizer.name} trains {wording.verb(trace, parameters, 'it', 'them')}{wording.in_part(leak.when)}",
         optimizer.site,
         f"holds {wording.plural(len(parameters), 'parameter')} of {who}",
         labels,
@@ -101,5 +99,5 @@ def _finding(trace: Trace, optimizer: Optimizer, leak: Leak, parameters: set[int
         leaking.seen(trace, leak),
         f"leave {who} out of {optimizer.name} and compute the target under torch.no_grad()",
         parameters=trace.names(parameters),
-        evidence={"loss": leak.backward.name},
+        evidence=leaking.evidence(leak),
     )

@@ -63,7 +63,8 @@ def _finding(trace: Trace, leak: Leak) -> Finding:
         CODE,
         NAME,
         "error",
-        f"the policy loss trains {who}: the weight of the log-probability keeps its gradient",
+        f"the policy loss trains {who}: the weight of the log-probability keeps its gradient"
+        + wording.in_part(leak.when),
         leak.op.site,
         f"both factors carry gradient; the weight brings in {who}",
         leaking.labels(trace, leak, "the value enters with its gradient"),
@@ -72,5 +73,5 @@ def _finding(trace: Trace, leak: Leak) -> Finding:
         leaking.seen(trace, leak),
         "detach() the weight in the policy loss",
         parameters=trace.names(leak.parameters),
-        evidence={"loss": leak.backward.name, "parameters": len(leak.parameters)},
+        evidence=leaking.evidence(leak) | {"parameters": len(leak.parameters)},
     )

@@ -79,7 +79,7 @@ def _finding(trace: Trace, leak: Leak) -> Finding:
         NAME,
         "error",
         f"{who} {wording.verb(trace, leak.parameters, 'is trained against itself', 'are trained against themselves')}: "
-        "the old log-probability in the ratio keeps its gradient"
+        f"the old log-probability in the ratio keeps its gradient{wording.in_part(leak.when)}"
         if leak.optimizers
         else "backward fails: the old log-probability in the ratio keeps its graph, and an earlier backward freed it",
         leak.op.site,
@@ -90,5 +90,5 @@ def _finding(trace: Trace, leak: Leak) -> Finding:
         leaking.seen(trace, leak) if leak.optimizers else "the backward through the old graph failed",
         "compute the old log-probabilities under torch.no_grad(), or detach() them before the ratio",
         parameters=trace.names(leak.parameters),
-        evidence={"loss": leak.backward.name},
+        evidence=leaking.evidence(leak),
     )

@@ -53,7 +53,7 @@ from whygrad.finding import Finding, Label
 from whygrad.source import expressions
 from whygrad.trace import Trace
 from whygrad.trace.crosstalk import crosstalk, judgements, owned_elsewhere
-from whygrad.trace.leaks import Leak, consumed
+from whygrad.trace.leaks import Leak, by_loss, consumed
 
 CODE = "WG205"
 NAME = "cross-loss-gradient"
@@ -70,13 +70,14 @@ WHY = {
 
 
 def check(trace: Trace) -> Iterator[Finding]:
-    found: dict[object, tuple[Leak, str]] = {}
+    found: dict[str, list[Leak]] = {}
     for leak, kind in crosstalk(trace):
-        kept = found.setdefault((leak.backward.site, leak.backward.made, kind), (leak, kind))
-        kept[0].parameters |= leak.parameters
-    for leak, kind in found.values():
-        if kind != "judged" or owned_elsewhere(trace, leak) is None:  # Else WG306: one optimizer too many holds it.
-            yield _finding(trace, leak, kind)
+        found.setdefault(kind, []).append(leak)
+    for kind, leaks in found.items():
+        for leak in by_loss(trace, leaks) if kind != "opposed" else leaks:
+            # Where another optimizer trains them by a loss of their own, one too many holds them: WG306.
+            if kind != "judged" or owned_elsewhere(trace, leak) is None:
+                yield _finding(trace, leak, kind)
     if not found:
         yield from _harmless(trace)
 
@@ -123,7 +124,7 @@ def _finding(trace: Trace, leak: Leak, kind: str) -> Finding:
         CODE,
         NAME,
         "error",
-        f"{loss} trains {who} as well: {names} applies what it deposits there",
+        f"{loss} trains {who} as well: {names} applies what it deposits there{wording.in_part(leak.when)}",
         leak.backward.site,
         f"deposits gradient on {wording.plural(len(leak.parameters), 'parameter')} of {who}",
         labels,
@@ -131,5 +132,5 @@ def _finding(trace: Trace, leak: Leak, kind: str) -> Finding:
         leaking.seen(trace, leak),
         fix,
         parameters=trace.names(leak.parameters),
-        evidence={"loss": leak.backward.name, "kind": kind},
+        evidence=leaking.evidence(leak) | {"kind": kind},
     )

@@ -73,7 +73,7 @@ def _finding(trace: Trace, leak: Leak, own: frozenset[int]) -> Finding:
         CODE,
         NAME,
         "error",
-        f"the loss of {multiplier} trains {who} as well",
+        f"the loss of {multiplier} trains {who} as well{wording.in_part(leak.when)}",
         leak.op.site,
         f"only {multiplier} was to learn from this product",
         leaking.labels(trace, leak, "enters with its gradient"),
@@ -82,5 +82,5 @@ def _finding(trace: Trace, leak: Leak, own: frozenset[int]) -> Finding:
         leaking.seen(trace, leak),
         f"detach() what multiplies {multiplier} here",
         parameters=trace.names(leak.parameters),
-        evidence={"loss": leak.backward.name, "multiplier": trace.names(own)},
+        evidence=leaking.evidence(leak) | {"multiplier": trace.names(own)},
     )

@@ -47,7 +47,7 @@ from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Optimizer, Trace
 from whygrad.trace.crosstalk import crosstalk, owned_elsewhere, shared_below
-from whygrad.trace.leaks import Leak
+from whygrad.trace.leaks import Leak, by_loss
 
 CODE = "WG306"
 NAME = "doubly-owned-parameter"
@@ -64,8 +64,9 @@ def check(trace: Trace) -> Iterator[Finding]:
             if shared and times > 1:
                 yield _finding(trace, first, second, shared, times)
     said: set[int] = set()
-    leaks = [(leak, "error") for leak, kind in crosstalk(trace) if kind == "judged"]
-    for leak, severity in [*leaks, *((leak, "warning") for leak in shared_below(trace))]:
+    judged = by_loss(trace, (leak for leak, kind in crosstalk(trace) if kind == "judged"))
+    leaks = [(leak, "error") for leak in judged] + [(leak, "warning") for leak in by_loss(trace, shared_below(trace))]
+    for leak, severity in leaks:
         owner = owned_elsewhere(trace, leak)
         for optimizer in leak.optimizers if owner is not None else ():
             if optimizer.id not in said:
@@ -95,7 +96,7 @@ def _by_another_loss(trace: Trace, leak: Leak, optimizer: Optimizer, owner: Opti
         NAME,
         severity,
         f"{who} {wording.verb(trace, leak.parameters, 'is', 'are')} trained by {leak.backward.name} as well: "
-        f"{optimizer.name} holds {who} beside {owner.name}",
+        f"{optimizer.name} holds {who} beside {owner.name}{wording.in_part(leak.when)}",
         optimizer.site,
         f"holds {wording.plural(len(leak.parameters), 'parameter')} that {owner.name} trains",
         labels,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from whygrad.trace.anatomy import PRODUCTS, layer, tops
@@ -12,7 +12,7 @@ from whygrad.trace.graph import Graph, Op
 from whygrad.trace.leaks import Leak, attached_targets, consumed, leak_onto
 from whygrad.trace.ledger import Backward, Optimizer
 from whygrad.trace.likeness import log_like, probability_like
-from whygrad.trace.losses import latest
+from whygrad.trace.losses import kept
 from whygrad.trace.membership import STRAIGHT
 from whygrad.trace.opposition import opposed
 from whygrad.trace.terms import Term, terms
@@ -51,10 +51,7 @@ def crosstalk(trace: Trace) -> Iterator[tuple[Leak, str]]:
         found = leak_onto(trace, backward, op, op, reach)
         if found is not None:
             yield found, how
-    for backward, reach in opposed(trace):
-        found = leak_onto(trace, backward, _loss(trace, backward), _loss(trace, backward), reach)
-        if found is not None:
-            yield found, "opposed"
+    yield from ((leak, "opposed") for leak in _games(trace))
     for backward, fit, draw, reach in differentiated(trace):
         found = leak_onto(trace, backward, fit, draw, reach)
         if found is not None:
@@ -62,6 +59,16 @@ def crosstalk(trace: Trace) -> Iterator[tuple[Leak, str]]:
     for leak, error in attached_targets(trace):
         if not same_step(trace, leak, error):
             yield leak, "target"
+
+
+def _games(trace: Trace) -> Iterable[Leak]:
+    """One per loss: pairs of losses are looked for among the latest only."""
+    found: dict[object, Leak] = {}
+    for backward, reach in opposed(trace):
+        leak = leak_onto(trace, backward, _loss(trace, backward), _loss(trace, backward), reach)
+        if leak is not None:
+            found.setdefault((backward.site, backward.made), leak).parameters |= leak.parameters
+    return found.values()
 
 
 def _crossings(trace: Trace) -> Iterator[tuple[Backward, Op, frozenset[int], str]]:
@@ -73,7 +80,7 @@ def _crossings(trace: Trace) -> Iterator[tuple[Backward, Op, frozenset[int], str
             yield judgement.part.backward, applied[0], judgement.judge, "judged"
     learners = frozenset[int]().union(*(j.learner for j in found))
     judges = frozenset[int]().union(*(j.judge for j in found))
-    fits = [(b, e) for b in latest(trace) if b.root is not None for e in errors(trace.graph, b.root) if e.target]
+    fits = [(b, e) for b in kept(trace) if b.root is not None for e in errors(trace.graph, b.root) if e.target]
     learners -= judges
     for _, error in fits:
         if not _fitted(trace, error) & judges:
@@ -82,7 +89,7 @@ def _crossings(trace: Trace) -> Iterator[tuple[Backward, Op, frozenset[int], str
         if _fitted(trace, error) & judges:
             yield backward, error.op, error.predicts(trace.graph) & learners, "judging"
     seen = {(j.part.backward.site, j.part.backward.made) for j in found}
-    for backward in latest(trace):
+    for backward in kept(trace):
         if (backward.site, backward.made) not in seen:
             assert backward.root is not None
             yield backward, trace.graph[backward.root], left_over(trace, backward), "judged"
@@ -196,7 +203,7 @@ def _judgements(trace: Trace) -> list[Judgement]:
     graph = trace.graph
     parts = [
         _Part(backward, term, term.reach(graph))
-        for backward in latest(trace)
+        for backward in kept(trace)
         if backward.root is not None and backward.how == "backward"
         for term in terms(graph, backward.root)
     ]

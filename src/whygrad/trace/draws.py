@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from whygrad.trace.anatomy import PRODUCTS, SHAPING, head, tops
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward
-from whygrad.trace.losses import latest
+from whygrad.trace.losses import kept
 from whygrad.trace.paths import RANDOM
 from whygrad.trace.reductions import MEANS
 from whygrad.trace.terms import Term, terms
@@ -19,7 +19,7 @@ FITS = (MEANS | {"gaussian_nll_loss"}) - {"mean", "kl_div"}
 def differentiated(trace: Trace) -> Iterator[tuple[Backward, Op, Op, frozenset[int]]]:
     """Fits to data whose gradient goes back through such a draw, the draw, and the parameters reached there."""
     graph = trace.graph
-    parts = [(b, term) for b in latest(trace) if b.root is not None for term in terms(graph, b.root)]
+    parts = [(b, term) for b in kept(trace) if b.root is not None for term in terms(graph, b.root)]
     draws = {draw.id: draw for _, term in parts for draw in scored(graph, term)}
     for backward, term in parts:
         fit = graph[term.op]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from whygrad.trace.anatomy import CONTRACTIONS, PRODUCTS, Summand, bare, formula, heads, layer, summands, tops
 from whygrad.trace.errors import EVEN, Error, errors
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward, Optimizer
 from whygrad.trace.likeness import probability_like, score_like
-from whygrad.trace.losses import latest
+from whygrad.trace.losses import duration, kept, latest
+from whygrad.trace.spells import Spell
 from whygrad.trace.trace import Trace
 from whygrad.trace.uses import steps_using
 
@@ -27,6 +28,8 @@ class Leak:
     parameters: frozenset[int]
     """What the step consumes of it."""
     optimizers: list[Optimizer]
+    when: Spell | None = None
+    """The part of the run that shows it, once that has been asked for."""
 
 
 def consumed(trace: Trace, backward: Backward) -> dict[int, set[int]]:
@@ -55,6 +58,27 @@ def leak_onto(
     return Leak(backward, op, source, parameters, [o for o in trace.optimizers if o.id in optimizers])
 
 
+def lasting(trace: Trace, leaks: list[Leak]) -> Leak | None:
+    """What several backwards and losses show of one leak, put together; None where it was a passing state."""
+    when = duration(trace, (leak.backward for leak in leaks))
+    if when is None:
+        return None
+    inside = [leak for leak in leaks if when.first <= leak.backward.update + 1 <= when.last]
+    last = max(inside, key=lambda leak: leak.backward.order)
+    parameters = frozenset[int]().union(*(leak.parameters for leak in inside))
+    optimizers = {o.id: o for leak in inside for o in leak.optimizers}
+    return replace(last, parameters=parameters, optimizers=list(optimizers.values()), when=when)
+
+
+def by_loss(trace: Trace, leaks: Iterable[Leak]) -> list[Leak]:
+    """One leak per loss, with the part of the run that shows it."""
+    losses: dict[object, list[Leak]] = {}
+    for leak in leaks:
+        losses.setdefault((leak.backward.site, leak.backward.made), []).append(leak)
+    found = (lasting(trace, group) for group in losses.values())
+    return [leak for leak in found if leak is not None]
+
+
 def attached_targets(trace: Trace) -> list[tuple[Leak, Error]]:
     """Targets of a regression through which a step's gradient flows."""
     return trace.once("attached targets", lambda: _attached_targets(trace))
@@ -63,7 +87,7 @@ def attached_targets(trace: Trace) -> list[tuple[Leak, Error]]:
 def _attached_targets(trace: Trace) -> list[tuple[Leak, Error]]:
     out: list[tuple[Leak, Error]] = []
     own = predicted(trace)
-    for backward in latest(trace):
+    for backward in kept(trace):
         assert backward.root is not None
         graph = trace.graph
         for error in errors(graph, backward.root):
@@ -121,7 +145,7 @@ def _predicted(trace: Trace) -> dict[int, set[object]]:
 def attached_weights(trace: Trace) -> Iterator[Leak]:
     """Weights of log-probabilities that carry a critic's gradient."""
     graph = trace.graph
-    for backward in latest(trace):
+    for backward in kept(trace):
         assert backward.root is not None
         for op in formula(graph, backward.root):
             if op.name not in PRODUCTS and op.name not in CONTRACTIONS:
@@ -148,7 +172,7 @@ def _weighs(trace: Trace, backward: Backward, op: Op, score: int, weight: int) -
 def multiplier_terms(trace: Trace) -> Iterator[tuple[Leak, frozenset[int]]]:
     """`-alpha * (log_prob + target_entropy)`: a multiplier's loss that moves the network it measures."""
     graph = trace.graph
-    for backward in latest(trace):
+    for backward in kept(trace):
         assert backward.root is not None
         ops = formula(graph, backward.root)
         squared = {inner.id for inner in heads(graph, [op.id for op in ops if op.name in EVEN])}
