@@ -115,6 +115,27 @@ def test_rounds_keep_the_order_and_say_what_finds_nothing() -> None:
     assert starved.events[-1].note == "finds 0 of 1 gradient"
 
 
+def test_a_row_says_whom_a_target_follows_and_what_is_frozen() -> None:
+    """The copy is made parameter by parameter, and the network was frozen after it had been built."""
+    online, follower = nn.Linear(3, 4), nn.Linear(3, 4)
+    trunk = nn.Linear(5, 3).requires_grad_(False)
+    learner = torch.optim.SGD(online.parameters(), lr=0.1)
+    with whygrad.watch() as watching:
+        for _ in range(6):
+            state = trunk(torch.randn(8, 5))
+            with torch.no_grad():
+                wanted = torch.randn(8) + 0.5 * follower(state).amax(1)
+            error = (online(state)[:, 0] - wanted).square().mean()
+            learner.zero_grad()
+            error.backward()
+            learner.step()
+            for mine, theirs in zip(follower.parameters(), online.parameters(), strict=True):
+                mine.data.mul_(0.9).add_(0.1 * theirs.data)
+    (row,) = watching.report.losses
+    assert row.not_reached["follower"].startswith("copied from online :")
+    assert row.not_reached["trunk"] == "frozen"
+
+
 def train() -> None:
     q_net = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 2))
     target_net = copy.deepcopy(q_net)

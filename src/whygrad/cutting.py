@@ -114,7 +114,8 @@ def seen(trace: Trace, cut: Cut) -> str:
     numbers = sorted(cut.parameters)
     facts: list[str] = []
     if cut.term is not None:
-        facts.append(f"gradient through this term reaches 0 of {len(numbers)} in {_traced(cut)}")
+        through = "through this term" if _has_other_terms(trace, cut) else f"of {cut.backward.name}"
+        facts.append(f"gradient {through} reaches 0 of {len(numbers)} in {_traced(cut)}")
     elif trace.raised is not None and trace.raised.code == "WG601":
         facts.append(f"backward raised {trace.raised.type}: the loss has no graph at all")
     else:

@@ -12,13 +12,14 @@ from whygrad.report.listing import listings
 from whygrad.report.model import ZERO, LossRow, MatrixCell, MatrixRow, ParameterRow, Report
 from whygrad.report.rounds import rounds
 from whygrad.source import expressions, files
-from whygrad.trace import Backward, Trace
+from whygrad.trace import Backward, Copy, Trace
 from whygrad.trace.consumption import consumers
 from whygrad.trace.grouping import modules
 from whygrad.trace.matrix import Cell, Row, matrix
 from whygrad.trace.membership import PERSISTENT
 from whygrad.trace.roles import roles
 from whygrad.trace.terms import terms
+from whygrad.trace.trace import worked_out_once
 from whygrad.trace.uses import clears_of, steps_using
 
 MOST_LOSSES = 12
@@ -161,13 +162,21 @@ def _cell(cell: Cell) -> MatrixCell:
 
 def _why_not(trace: Trace, numbers: list[int]) -> str:
     """Why a loss that depends on a module in value does not train it."""
-    copy = next((c for c in reversed(trace.copies) if c.into.intersection(numbers) and c.sources), None)
-    if copy is not None:
-        line = f" :{copy.site.line}" if copy.site is not None else ""
-        return f"copied from {wording.whom(trace, copy.sources)}{line}"
-    if not any(trace.parameter(n).requires_grad for n in numbers):
-        return "frozen"
-    return "constant here"
+    copies = [(number, copy) for number in numbers if (copy := _refreshed(trace).get(number)) is not None]
+    if copies:
+        site = max((copy for _, copy in copies), key=lambda copy: copy.order).site
+        line = f" :{site.line}" if site is not None else ""
+        sources = {n for number, copy in copies if copy.site == site for n in copy.pairs.get(number, copy.sources)}
+        return f"copied from {wording.whom(trace, sources)}{line}"
+    found = [trace.parameter(n) for n in numbers]
+    frozen = not any(p.requires_grad for p in found) or all(p.frozen_last for p in found)
+    return "frozen" if frozen else "constant here"
+
+
+@worked_out_once
+def _refreshed(trace: Trace) -> dict[int, Copy]:
+    """By parameter the latest copy of others into it: a loop over parameters makes one for each."""
+    return {number: copy for copy in trace.copies if copy.sources for number in copy.into}
 
 
 def _source(findings: list[Finding]) -> dict[str, dict[int, str]]:
