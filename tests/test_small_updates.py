@@ -261,6 +261,17 @@ for _ in range(12):
     first.step()
     {also}
 """
+ANEW = """
+body = nn.Linear(3, 2)
+for turn in range(20):
+    if not turn % {every}:
+        learner = torch.optim.{kind}  # WG315
+    loss = F.mse_loss(body(torch.randn(8, 3)), torch.randn(8, 2))
+    learner.zero_grad()
+    loss.backward()
+    learner.step()
+    {also}
+"""
 OVER = """
 tutor = nn.Linear(3, 2)
 model = nn.Linear(3, 3)
@@ -278,6 +289,8 @@ for turn in range(60):
     fast.step()
 """
 BROKEN = {
+    "an optimizer for every update": ANEW.format(every=1, kind="Adam(body.parameters())", also=""),
+    "one with momentum": ANEW.format(every=2, kind="SGD(body.parameters(), lr=0.1, momentum=0.9)", also=""),
     "an optimizer stops at some time": OVER.format(when="turn < 9", clear="slow.zero_grad()"),
     "and later": OVER.format(when="turn < 20", clear="pass"),
     "the critic is never stepped": IDLE.format(also="pass"),
@@ -305,6 +318,11 @@ BROKEN = {
     "the state is not carried over": CARRIED.format(start="torch.zeros(6, 8)"),
 }
 HEALTHY = {
+    "one without memory for every update": ANEW.format(every=1, kind="SGD(body.parameters(), lr=0.1)", also=""),
+    "an optimizer for a phase": ANEW.format(every=5, kind="Adam(body.parameters())", also=""),
+    "one for every task, from the same weights": ANEW.format(
+        every=1, kind="Adam(body.parameters())", also="body.load_state_dict(copy.deepcopy(body.state_dict()))"
+    ),
     "an optimizer steps every third time": OVER.format(when="turn % 3 == 0", clear="pass"),
     "and every seventh": OVER.format(when="turn % 7 == 0", clear="pass"),
     "and nearly always": OVER.format(when="turn % 5", clear="pass"),

@@ -3,7 +3,9 @@
 The update of one network was forgotten: its gradients pile up while the others train. Or another optimizer steps the
 same parameters, and the learning rate or the schedule that was meant for them stays with the one that nobody steps.
 
-Call its `step()` (and `zero_grad()`) as well, or hand it to the code that steps.
+One that is built anew for every update makes one step and is forgotten: averages and momentum never begin.
+
+Call its `step()` (and `zero_grad()`) as well, or hand it to the code that steps. Build it once, before the loop.
 
 ```python bad
 import torch
@@ -49,6 +51,7 @@ from whygrad.source.unreachable import never_called
 from whygrad.trace import Backward, Optimizer, Trace
 from whygrad.trace.abandoning import Abandoned, abandoned
 from whygrad.trace.consumption import by_hand
+from whygrad.trace.shortlived import short_lived
 
 CODE = "WG315"
 NAME = "idle-optimizer"
@@ -70,6 +73,7 @@ def check(trace: Trace) -> Iterator[Finding]:
             yield _finding(trace, optimizer, backwards, own)
     yield from _displaced(trace)
     yield from (_over(trace, case) for case in abandoned(trace))
+    yield from (_built_anew(trace, group) for group in short_lived(trace))
 
 
 def _displaced(trace: Trace) -> Iterator[Finding]:
@@ -174,4 +178,29 @@ def _over(trace: Trace, case: Abandoned) -> Finding:
         f"look at the condition around {optimizer.name}.step(): it does not become true again",
         parameters=trace.names(case.parameters),
         evidence={"steps": optimizer.steps, "last_update": case.since, "backwards": len(case.backwards)},
+    )
+
+
+def _built_anew(trace: Trace, group: list[Optimizer]) -> Finding:
+    one, count = group[-1], len(group)
+    who = wording.whom(trace, frozenset(one.parameters))
+    steps = wording.plural(max(o.steps for o in group), "step")
+    kept = "averages of earlier gradients" if one.adaptive else "momentum"
+    return Finding(
+        CODE,
+        NAME,
+        "warning",
+        f"{who} {wording.verb(trace, one.parameters, 'is', 'are')} trained without the {kept}: {one.name} is built "
+        f"{count} times, and no one of them makes more than {steps}",
+        one.site,
+        "built anew, with nothing remembered",
+        [],
+        "the first step of an adaptive optimizer moves every weight by the learning rate, whatever the size of its "
+        "gradient."
+        if one.adaptive
+        else "momentum begins at zero in every new optimizer.",
+        f"{count} optimizers of the same parameters from this line, {steps} each at most, none by others",
+        f"build {one.name} once, before the loop",
+        parameters=trace.names(one.parameters),
+        evidence={"built": count, "steps": max(o.steps for o in group)},
     )
