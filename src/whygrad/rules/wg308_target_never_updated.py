@@ -1,7 +1,8 @@
 """A target network stays at its first values while the online network trains.
 
 The copy is never made, copies the network onto itself, blends with a share of zero, or takes its values from the wrong
-place. The online network is then fitted to the values of a random network, plus one reward.
+place. The online network is then fitted to the values of a random network, plus one reward. A copy that is made for a
+part of the run only leaves it with the values of that time: a warning.
 
 Copy the online network into the target every so many updates, or a little at each (Polyak).
 
@@ -66,7 +67,7 @@ def check(trace: Trace) -> Iterator[Finding]:
         return  # The update is there and has no effect: WG208 names it.
     for case in _together(trace):
         if trace.roles.get(wording.whom(trace, case.parameters)) != "reference":
-            yield from _finding(trace, case)
+            yield from _finding(trace, case) if case.ceased is None else [_over(trace, case, case.ceased)]
 
 
 def _together(trace: Trace) -> list[Lagging]:
@@ -152,3 +153,29 @@ def _vain(copy: Copy, source: str) -> tuple[str, str, str]:
         why = f"the blend runs, and the share that {source} has in it is zero: the values stay as they were."
         return "leaves it as it was", why, f"blend with a share (tau) of {source} above zero, or copy all of it"
     return "leaves it as it was", "the copy runs, and the values stay as they were.", f"copy from {source}"
+
+
+def _over(trace: Trace, case: Lagging, since: int) -> Finding:
+    """It was refreshed for a part of the run."""
+    who, source = wording.whom(trace, case.parameters), wording.whom(trace, case.follows)
+    does = wording.verb(trace, case.parameters, "does", "do")
+    forward = leaking.outside(trace, case.forward)
+    copied = case.copy.site if case.copy is not None else None
+    labels = [Label(forward, "its values enter the target here")] if copied is not None and forward is not None else []
+    seen = [trace.parameter(n).refreshed for n in case.parameters]
+    return Finding(
+        CODE,
+        NAME,
+        "warning",
+        f"{who} {does} not follow {source} any more: unchanged since update {since} of {trace.updates}",
+        copied or forward,
+        "has changed nothing since then" if copied is not None else "enters the target as it was then",
+        labels,
+        f"{source} is trained on, towards values that stay what they were; up to then, no two refreshes were more than "
+        f"{max(found.pause for found in seen)} updates apart.",
+        f"unchanged through the last {trace.updates - since} updates, after {max(found.times for found in seen)} looks "
+        "that found it changed",
+        f"look at the condition of the refresh: it has not become true after update {since}",
+        parameters=trace.names(case.parameters),
+        evidence={"last_update": since, "updates": trace.updates},
+    )

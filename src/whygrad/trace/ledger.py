@@ -12,6 +12,25 @@ FEW = 8
 
 
 @dataclass(slots=True)
+class Refreshed:
+    """When values that no optimizer holds were found changed, from one look to the next."""
+
+    times: int = 0
+    last: int = 0
+    """The update of the latest look that found them changed."""
+    pause: int = 0
+    """No more updates than these lay between two changes up to then."""
+    start: int = 0
+    """The update of the look before the latest that found them changed."""
+
+    def seen(self, start: int, end: int) -> None:
+        """They changed between the looks at these updates."""
+        if self.times:
+            self.pause = max(self.pause, end - self.start)
+        self.times, self.last, self.start = self.times + 1, end, start
+
+
+@dataclass(slots=True)
 class Parameter:
     """A trainable tensor, by the name its owner would use."""
 
@@ -64,6 +83,7 @@ class Parameter:
     """Something wrote into it and left the values as they were."""
     still: int = 0
     """Updates through which it was watched and did not move."""
+    refreshed: Refreshed = field(default_factory=Refreshed)
     same_memory: tuple[int, ...] = ()
     """Other parameters that live in the very same memory."""
     lost: bool = False

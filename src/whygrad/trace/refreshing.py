@@ -20,6 +20,10 @@ from whygrad.trace.uses import steps_in_order
 
 ENOUGH = 20
 """Updates before a network that never moved is one that never will."""
+AGAIN = 3
+"""Looks that found a target changed before it counts as one that is refreshed again and again."""
+LONG = 4
+"""It must have stood still for so many times as long as it may have before: a period may grow."""
 MOVED = 1e-3
 """Relative change by which the trained network must have left its first values behind."""
 TARGET = re.compile(r"target|targ|tgt", re.IGNORECASE)
@@ -66,6 +70,8 @@ class Lagging:
     forward: Op
     copy: Copy | None
     """The statement that should have refreshed it and does not."""
+    ceased: int | None = None
+    """The update by which it was refreshed for the last time; None where it never was."""
 
 
 def lagging(trace: Trace) -> list[Lagging]:
@@ -86,17 +92,38 @@ def lagging(trace: Trace) -> list[Lagging]:
                 if not error.bootstraps and not all(n in vain or _called_target(trace, n) for n in behind):
                     continue
                 still = frozenset(n for n in behind if trace.parameter(n).still >= ENOUGH or n in selfish)
+                ceased = None
+                if not still and (still := _ceased(trace, backward, behind)):
+                    ceased = max(trace.parameter(n).refreshed.last for n in still)
                 if len(still) * 2 <= len(behind):
                     still = _whole(trace, still)
                 online = _online(trace, still, error)
+                if ceased is not None and not _trained_since(trace, online, ceased):
+                    continue
                 follows = still and all(n in vain or _follows(trace, n, error.predicts(graph)) for n in still)
                 moving = follows and any(trace.parameter(n).shift >= MOVED for n in online)
                 if moving and tops(graph, summand.op, gradient=False):
                     copy = next((c for c in reversed(trace.copies) if c.into & still and c.order > started), None)
-                    out.setdefault(
-                        still, Lagging(backward, error, still, online, _last(graph, summand.op, still), copy)
-                    )
+                    last = _last(graph, summand.op, still)
+                    out.setdefault(still, Lagging(backward, error, still, online, last, copy, ceased))
     return list(out.values())
+
+
+def _ceased(trace: Trace, backward: Backward, behind: frozenset[int]) -> frozenset[int]:
+    """Parameters that were refreshed again and again, and for much longer than ever before have not been."""
+    found = set[int]()
+    for number in behind:
+        seen = trace.parameter(number).refreshed
+        if seen.times >= AGAIN and seen.last <= backward.update and trace.updates - seen.last >= LONG * seen.pause > 0:
+            found.add(number)
+    return frozenset(found)
+
+
+def _trained_since(trace: Trace, online: frozenset[int], update: int) -> bool:
+    """Whether it was still trained halfway from that update to the end: weights at rest refresh nothing."""
+    holders = [o for n in online for o in trace.holders.get(n, ())]
+    moving = any(o.stopped is None and (any(o.rates) or not o.rates) for o in holders)
+    return moving and any(2 * trace.parameter(n).last >= update + trace.updates for n in online)
 
 
 def _last(graph: Graph, root: int, parameters: frozenset[int]) -> Op:

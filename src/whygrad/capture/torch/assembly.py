@@ -115,6 +115,7 @@ def _parameter(known: Known) -> Parameter:
         finite=known.finite,
         rewritten=known.rewritten,
         still=known.still,
+        refreshed=known.refreshed,
         same_memory=tuple(sorted(known.same_memory)),
         lost=not known.name,
     )

@@ -13,6 +13,7 @@ import torch
 from whygrad.capture.torch.leaves import leaves
 from whygrad.capture.torch.unheard import opaque
 from whygrad.trace import Site
+from whygrad.trace.ledger import Refreshed
 
 if TYPE_CHECKING:
     from whygrad.capture.torch.families import Family
@@ -65,6 +66,7 @@ class Known:
     finite: bool | None = None
     rewritten: bool = False
     still: int = 0
+    refreshed: Refreshed = field(default_factory=Refreshed)
     same_memory: set[int] = field(default_factory=set)
     thread: int = 0
     """Who trains it; 0 while nobody does, -1 when several threads' steps move it."""

@@ -7,6 +7,7 @@ import math
 import torch
 
 from whygrad.capture.torch import methods
+from whygrad.capture.torch.following import Following
 from whygrad.capture.torch.parameters import Known, Parameters
 from whygrad.capture.torch.transfer import Parcel
 from whygrad.capture.torch.unheard import NoFunctions, NoHistory, NoOperations, opaque
@@ -33,6 +34,7 @@ class Weights:
         self._updates = 0
         self._begun = False
         self._next = FIRST_LOOK
+        self.following = Following(parameters, _sample)
         self._late: list[tuple[Parcel, list[tuple[Known, bool]], int]] = []
         """Comparisons on their way from a device, oldest first."""
 
@@ -69,6 +71,7 @@ class Weights:
                     pairs.setdefault(now.device, []).append((known, before, now, written))
         for found in pairs.values():
             self._send(found, updates)
+        self.following.look(updates, held)
         self._collect()
         self.parameters.find_shared()
 
@@ -83,6 +86,7 @@ class Weights:
         self._late.append((parcel, [(known, written) for known, _, _, written in pairs], updates))
 
     def _collect(self, *, wait: bool = False) -> None:
+        self.following.collect(wait=wait)
         while self._late and (wait or self._late[0][0].arrived()):
             parcel, knowns, updates = self._late.pop(0)
             parcel.wait()
