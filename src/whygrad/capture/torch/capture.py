@@ -130,8 +130,7 @@ class Capture:
         """End the watching; of PyTorch's errors only the one that escaped counts."""
         self.guard.final(self.detach, "detaching")
         self.guard(self.sampling.finish, "telemetry")
-        if self.protocol.updates:
-            self.guard(lambda: self.weights.finish(self.protocol.updates, self.stepping.held()), "weights")
+        self.guard(lambda: self.weights.finish(self.protocol.updates, self.stepping.held()), "weights")
         return self.guard.final(lambda: assemble(self, escaped), "assembling") or Trace(gaps=self.guard.gaps())
 
     def snapshot(self) -> Trace:

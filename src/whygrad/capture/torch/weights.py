@@ -7,9 +7,10 @@ import math
 import torch
 
 from whygrad.capture.torch import methods
+from whygrad.capture.torch.finiteness import Finiteness, readable
 from whygrad.capture.torch.parameters import Known, Parameters
 from whygrad.capture.torch.transfer import Parcel
-from whygrad.capture.torch.unheard import NoFunctions, NoHistory, NoOperations, opaque
+from whygrad.capture.torch.unheard import NoFunctions, NoHistory, NoOperations
 
 Tensor = torch.Tensor
 SAMPLED = 256
@@ -28,6 +29,7 @@ class Weights:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
+        self.finiteness = Finiteness(parameters)
         self._first: dict[int, tuple[Tensor | None, int, int]] = {}
         """First values, the updates there had been by then, and the version of the tensor."""
         self._updates = 0
@@ -69,6 +71,7 @@ class Weights:
                     pairs.setdefault(now.device, []).append((known, before, now, written))
         for found in pairs.values():
             self._send(found, updates)
+        self.finiteness.look(held)
         self._collect()
         self.parameters.find_shared()
 
@@ -83,6 +86,7 @@ class Weights:
         self._late.append((parcel, [(known, written) for known, _, _, written in pairs], updates))
 
     def _collect(self, *, wait: bool = False) -> None:
+        self.finiteness.collect(wait=wait)
         while self._late and (wait or self._late[0][0].arrived()):
             parcel, knowns, updates = self._late.pop(0)
             parcel.wait()
@@ -92,13 +96,12 @@ class Weights:
 
     def _conclude(self, known: Known, shift: float, updates: int, written: bool) -> None:
         _, since, _ = self._first[known.number]
-        known.finite = math.isfinite(shift)
         known.shift, known.moved = shift, not shift <= ROUNDING
         known.still = 0 if known.moved else updates - since
         known.rewritten = not known.moved and written
 
     def finish(self, updates: int, held: set[int]) -> None:
-        """The last look, at the end of the run: now the device may be waited for."""
+        """The last look, at the end of the run, also where no optimizer stepped: now the device may be waited for."""
         self.look(updates, held)
         self._collect(wait=True)
 
@@ -113,7 +116,7 @@ class Weights:
         out = []
         for _, tensor in tensors:
             grad = tensor.grad
-            if grad is None or grad.is_sparse or not _plain(tensor) or not methods.true(methods.any_of(grad)):
+            if grad is None or grad.is_sparse or not readable(tensor) or not methods.true(methods.any_of(grad)):
                 continue
             where = None
             if tensor.numel() > WHOLE:
@@ -143,12 +146,8 @@ def _at(tensor: Tensor, where: Tensor | None) -> Tensor:
     return flat if where is None else flat[where]
 
 
-def _plain(tensor: Tensor) -> bool:
-    return type(tensor) in (Tensor, torch.nn.Parameter) and not (tensor.is_meta or tensor.is_nested or opaque(tensor))
-
-
 def _sample(tensor: Tensor) -> Tensor | None:
-    if not _plain(tensor) or tensor.layout != torch.strided or not tensor.numel():
+    if not readable(tensor):
         return None
     with NoFunctions(), NoOperations(), NoHistory():
         flat = methods.detach(torch.view_as_real(tensor) if tensor.is_complex() else tensor).reshape(-1)
