@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from torch import nn
 
 import whygrad
 from whygrad import UnhealthyError
+from whygrad.report import words
 from whygrad.report.model import Report
 
 Poison = Callable[[torch.Tensor], object]
@@ -36,7 +38,7 @@ def tokens(spoil: Poison) -> Report:
         optimizer = torch.optim.RMSprop([*table.parameters(), *head.parameters()], lr=1e-3)
         for _ in range(12):
             drawn = torch.randint(0, 700, (40,))
-            loss = nn.functional.cross_entropy(head(table(drawn)), drawn % 5)
+            loss: Any = nn.functional.cross_entropy(head(table(drawn)), drawn % 5)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -92,8 +94,9 @@ def by_hand(spoil: Poison) -> Report:
             loss = (layer(points) - points.mean(1, keepdim=True)).pow(2).mean()
             layer.zero_grad()
             loss.backward()
+            weights: Any
             for weights in layer.parameters():
-                weights.data.sub_(0.1 * weights.grad)
+                weights.data.sub_(weights.grad, alpha=0.1)
         spoil(layer.weight)
     return watching.report
 
@@ -117,3 +120,113 @@ def test_a_frozen_mask_may_be_infinite(value: float, said: bool) -> None:
             loss.backward()
             optimizer.step()
     assert any("not finite" in gap for gap in gaps(watching.report)) is said
+
+
+def stepped(
+    parts: Callable[[nn.Module, nn.Module], list[dict[str, Any]]], after: Callable[..., Any] = lambda *_: None
+) -> Report:
+    """An actor and a value head in one optimizer; `after` is called with both and the optimizer behind each step."""
+    torch.manual_seed(8)
+    with whygrad.watch() as watching:
+        chooser, judge = nn.Linear(5, 3), nn.Linear(5, 1)
+        optimizer = torch.optim.Adam(parts(chooser, judge))
+        for _ in range(40):
+            seen = torch.randn(24, 5)
+            policy: Any = torch.distributions.Categorical(logits=chooser(seen))
+            act = policy.sample()
+            returns, guess = (act == 0).float() + seen[:, 1], judge(seen).squeeze(1)
+            loss = (guess - returns).pow(2).mean() - (policy.log_prob(act) * (returns - guess).detach()).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            after(chooser, judge, optimizer)
+    return watching.report
+
+
+def rates(first: float, second: float) -> Callable[[nn.Module, nn.Module], list[dict[str, Any]]]:
+    return lambda one, two: [
+        {"params": list(one.parameters()), "lr": first},
+        {"params": list(two.parameters()), "lr": second},
+    ]
+
+
+def unchanged(report: Report) -> list[str]:
+    return [row.name for row in report.parameters if not row.changed]
+
+
+@pytest.mark.parametrize(("rate", "why"), [(0.0, "of the parameter group is zero"), (1e-13, "the update is lost")])
+def test_a_group_that_never_moves_is_not_trained(rate: float, why: str) -> None:
+    report = stepped(rates(3e-3, rate))
+    (finding,) = report.loud
+    assert (finding.code, finding.parameters) == ("WG309", ["judge.weight", "judge.bias"])
+    assert finding.message.startswith("judge is not learning")
+    assert why in finding.why
+    assert unchanged(report) == ["judge.weight", "judge.bias"]
+    assert "2 of 4 parameters trained" in words.watched(report)
+
+
+def test_a_group_that_moves_slowly_is_trained() -> None:
+    report = stepped(rates(3e-3, 1e-5))
+    assert (report.verdict, unchanged(report)) == ("healthy", [])
+
+
+def test_a_group_whose_rate_a_schedule_holds_at_zero_may_be_meant() -> None:
+    schedulers: list[Any] = []
+
+    def parts(one: nn.Module, two: nn.Module) -> list[dict[str, Any]]:
+        return rates(3e-3, 1e-3)(one, two)
+
+    def after(_: nn.Module, __: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        if not schedulers:
+            late = torch.optim.lr_scheduler.LambdaLR(optimizer, [lambda _: 1.0, lambda n: float(n > 900)])
+            schedulers.append(late)
+        schedulers[0].step()
+
+    report = stepped(parts, after)
+    assert report.loud == []
+
+
+def test_a_warm_up_of_the_other_part_is_no_finding() -> None:
+    def after(_: nn.Module, __: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        optimizer.param_groups[1]["lr"] = 1e-3
+
+    assert stepped(rates(3e-3, 0.0), after).verdict == "healthy"
+
+
+def test_weights_that_are_put_back_after_every_step_are_not_trained() -> None:
+    first: dict[str, torch.Tensor] = {}
+
+    def after(_: nn.Module, judge: nn.Module, __: torch.optim.Optimizer) -> None:
+        judge.load_state_dict(first)
+
+    def parts(one: nn.Module, two: nn.Module) -> list[dict[str, Any]]:
+        first.update({name: value.clone() for name, value in two.state_dict().items()})
+        return rates(3e-3, 3e-3)(one, two)
+
+    report = stepped(parts, after)
+    assert report.verdict == "incomplete"
+    assert gaps(report) == [
+        "judge held its first values at the last look, 39 updates on, although steps found a gradient"
+    ]
+    assert unchanged(report) == ["judge.weight", "judge.bias"]
+    assert "2 of 4 parameters trained" in words.watched(report)
+
+
+def test_a_plan_that_begins_anew_each_time_is_no_weight_put_back() -> None:
+    torch.manual_seed(9)
+    with whygrad.watch() as watching:
+        model = nn.Linear(4, 2)
+        noise = torch.zeros(8, 4, requires_grad=True)
+        learner = torch.optim.SGD(model.parameters(), lr=0.05)
+        attacker = torch.optim.SGD([noise], lr=0.5, maximize=True)
+        for _ in range(40):
+            inputs = torch.randn(8, 4)
+            attacker.zero_grad()
+            (model(inputs + noise) - inputs[:, :2]).pow(2).mean().backward()
+            attacker.step()
+            learner.zero_grad()
+            (model(inputs + noise.detach()) - inputs[:, :2]).pow(2).mean().backward()
+            learner.step()
+            with torch.no_grad():
+                noise.zero_()
+    assert watching.report.gaps == []

@@ -15,6 +15,7 @@ from whygrad.trace.consumption import trained
 from whygrad.trace.escape import Escape
 from whygrad.trace.gap import Gap
 from whygrad.trace.membership import orphans
+from whygrad.trace.unmoved import moving, unmoved
 from whygrad.trace.workers import originals
 
 HEALTHY, FINDINGS, INCOMPLETE = "healthy", "findings", "incomplete"
@@ -117,16 +118,28 @@ def _not_finite(trace: Trace) -> Iterator[Gap]:
 def _unaccounted(trace: Trace, findings: list[Finding]) -> Iterator[Gap]:
     """Parameters that should be trained, are not, and that no rule has said a word about."""
     explained = {name for finding in findings for name in finding.parameters}
-    moved = trained(trace)
-    left = {n for n in _expected(trace) if n not in moved and trace.parameter(n).name not in explained} - originals(
-        trace
-    ).keys()
+    silent = {n for n in _expected(trace) - moving(trace) if trace.parameter(n).name not in explained}
+    silent -= originals(trace).keys()
+    left, back = silent - unmoved(trace), silent & unmoved(trace)
+    if back:
+        yield _put_back(trace, back)
     if left:
         gets = wording.verb(trace, left, "is", "are")
         yield Gap(
             f"{wording.whom(trace, left)} {gets} not trained, and no rule explains why",
             "look at its row in the report; if it is meant to stand still, freeze it: requires_grad_(False)",
         )
+
+
+def _put_back(trace: Trace, numbers: set[int]) -> Gap:
+    last = min(trace.parameter(n).still for n in numbers)
+    held = wording.verb(trace, numbers, "its first values", "their first values")
+    return Gap(
+        f"{wording.whom(trace, numbers)} held {held} at the last look, {wording.plural(last, 'update')} on, "
+        "although steps found a gradient",
+        "look at the learning rate, and for what puts the weights back; what is meant to stand still is frozen by "
+        "requires_grad_(False)",
+    )
 
 
 def _expected(trace: Trace) -> set[int]:

@@ -19,6 +19,7 @@ from whygrad.trace.matrix import Cell, Row, matrix
 from whygrad.trace.membership import PERSISTENT
 from whygrad.trace.roles import roles
 from whygrad.trace.terms import terms
+from whygrad.trace.unmoved import moving, unmoved
 from whygrad.trace.uses import clears_of, steps_using
 
 MOST_LOSSES = 12
@@ -69,9 +70,10 @@ def _parameters(trace: Trace) -> list[ParameterRow]:
                 parameter.grad,
                 list(reached),
                 consumed,
-                parameter.changed,
+                parameter.changed and number not in unmoved(trace),
                 parameter.module,
                 [o.name for o in holders],
+                number in moving(trace),
             )
         )
     return rows

@@ -52,7 +52,7 @@ def lacking(gap: Gap) -> str:
 
 
 def watched(report: Report) -> str:
-    trained = sum(1 for p in report.parameters if p.consumed_by)
+    trained = sum(1 for p in report.parameters if p.trained)
     notes = sum(f.severity == "note" and not f.suppressed for f in report.findings)
     silenced = sum(f.suppressed for f in report.findings)
     extra = f" {plural(notes, 'note')}." if notes else ""

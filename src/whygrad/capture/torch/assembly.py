@@ -37,6 +37,8 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
             held.adaptive,
             held.momentum,
             held.there,
+            held.groups,
+            held.governed,
         )
         for held in protocol.optimizers
     ]
@@ -112,6 +114,8 @@ def _parameter(known: Known) -> Parameter:
         finite=known.finite,
         rewritten=known.rewritten,
         still=known.still,
+        vain=known.vain,
+        sampled=known.sampled,
         same_memory=tuple(sorted(known.same_memory)),
         lost=not known.name,
     )
@@ -132,6 +136,8 @@ def _assigned(site: Site | None) -> str:
 
 
 def _changed(known: Known, tensor: torch.Tensor | None) -> bool:
+    if known.vain == known.consumed > 0 and not known.sampled:
+        return False
     if known.consumed or tensor is None or tensor.is_inference():
         return bool(known.consumed)
     return known.version >= 0 and tensor._version != known.version

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import torch
 
@@ -22,6 +23,16 @@ LATER = 1.25
 """Looks become rarer as the run goes on; the last one lies at most a fifth of the run before its end."""
 ROUNDING = 1e-5
 HALF = (torch.bfloat16, torch.float16)
+
+
+class Before(NamedTuple):
+    """A parameter with a gradient that is not zero, just before a step."""
+
+    number: int
+    tensor: Tensor
+    values: Tensor
+    where: Tensor | None
+    """The places of these values; None: all of them."""
 
 
 class Weights:
@@ -97,6 +108,7 @@ class Weights:
     def _conclude(self, known: Known, shift: float, updates: int, written: bool) -> None:
         _, since, _ = self._first[known.number]
         known.shift, known.moved = shift, not shift <= ROUNDING
+        known.vain = known.consumed if shift == 0.0 else 0
         known.still = 0 if known.moved else updates - since
         known.rewritten = not known.moved and written
 
@@ -110,30 +122,29 @@ class Weights:
         if tensor is not None and known.number not in self._first:
             version = 0 if tensor.is_inference() else tensor._version
             self._first[known.number] = _sample(tensor), self._updates, version
+            known.sampled = tensor.numel() > SAMPLED
 
-    def before_step(self, tensors: list[tuple[Known, Tensor]]) -> list[tuple[Tensor, Tensor, Tensor | None]]:
-        """What a step is about to change: tensor, its values, and where in it they stand."""
+    def before_step(self, tensors: list[tuple[Known, Tensor]]) -> list[Before]:
+        """What a step is about to change."""
         out = []
-        for _, tensor in tensors:
+        for known, tensor in tensors:
             grad = tensor.grad
             if grad is None or grad.is_sparse or not readable(tensor) or not methods.true(methods.any_of(grad)):
                 continue
             where = None
             if tensor.numel() > WHOLE:
                 where = methods.absolute(grad.reshape(-1)).topk(16).indices
-            out.append((tensor, methods.clone(_at(tensor, where)), where))
+            out.append(Before(known.number, tensor, methods.clone(_at(tensor, where)), where))
         return out
 
-    def after_step(self, before: list[tuple[Tensor, Tensor, Tensor | None]]) -> bool | None:
-        """Whether anything moved; None when there was no gradient that could have moved it."""
-        if not before:
-            return None
-        return any(not torch.equal(_at(tensor, where), values) for tensor, values, where in before)
+    def stayed(self, before: list[Before]) -> frozenset[int]:
+        """Those that the step has not moved."""
+        return frozenset(n for n, tensor, values, where in before if torch.equal(_at(tensor, where), values))
 
-    def rounded_away(self, before: list[tuple[Tensor, Tensor, Tensor | None]]) -> float | None:
+    def rounded_away(self, before: list[Before]) -> float | None:
         """Of weights in half precision that had a gradient: the share that the step left as they were."""
         kept = moved = 0
-        for tensor, values, where in before:
+        for _, tensor, values, where in before:
             if tensor.dtype in HALF and tensor.grad is not None:
                 wanted = _at(tensor.grad, where) != 0
                 still = (_at(tensor, where) == values) & wanted
