@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator
 
 from whygrad import dialect, wording
@@ -20,6 +21,10 @@ from whygrad.trace.workers import originals
 
 HEALTHY, FINDINGS, INCOMPLETE = "healthy", "findings", "incomplete"
 IN_ONE = "train in one process (no workers, no launcher) to have it explained"
+LONGEST_MESSAGE = 120
+"""Characters of an exception's words inside a sentence of ours."""
+OVER = 0.9
+"""What was seen up to this part of the run, and not afterwards, has ended."""
 NOTHING_WATCHED = Gap("nothing was watched", "put the training inside whygrad.watch(), or start it by `whygrad run`")
 
 
@@ -31,7 +36,7 @@ def word(findings: Iterable[Finding], gaps: Iterable[Gap]) -> str:
 
 def gaps(trace: Trace, findings: list[Finding]) -> list[Gap]:
     """All that stands between a silent run and the word healthy, the most telling first."""
-    found = [*trace.gaps, *_children(trace), *_never_traced(trace)]
+    found = [*trace.gaps, *_children(trace), *_swallowed(trace), *_never_traced(trace)]
     if any(finding.loud for finding in findings):
         return found  # They say why nothing, or not everything, was trained.
     if trace.escaped is not None:
@@ -92,6 +97,20 @@ def _children(trace: Trace) -> Iterator[Gap]:
 def _meanwhile(children: Children) -> str:
     did = "are still running" if children.running else f"took {children.seconds:.1f} s of processor time"
     return f" in this process; its child processes {did}, and are not watched"
+
+
+def _swallowed(trace: Trace) -> Iterator[Gap]:
+    """Losses that could not be differentiated, and nobody said so."""
+    for one in trace.often_swallowed:
+        calls = wording.plural(trace.backward_calls, f"{dialect.DIFFERENTIATING[trace.framework]} call")
+        at = f" at {wording.short(one.site)}" if one.site is not None else ""
+        since = f", from update {one.first + 1} on" if one.first else ""
+        until = f", until update {one.last + 1}" if one.last < OVER * trace.updates else ""
+        said = textwrap.shorten(one.message, LONGEST_MESSAGE, placeholder=" …")
+        yield Gap(
+            f"{one.times} of {calls} raised {one.type}{at} ({said}), and the script went on{since}{until}",
+            "let the exception out, so that it is seen when it comes",
+        )
 
 
 def _never_traced(trace: Trace) -> Iterator[Gap]:

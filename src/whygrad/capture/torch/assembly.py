@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from whygrad.capture.torch.parameters import Known, shape
+from whygrad.capture.tracebacks import led_to
 from whygrad.source import expressions, positions
 from whygrad.trace import Optimizer, Parameter, Site, Trace
 from whygrad.trace.completed import completed
@@ -54,13 +55,16 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
         capture.switching.switches,
         capture.keeping.kept(),
         capture.naming.aliasing.aliases(),
-        raised=capture.errors.raised if _chained(escaped, capture.errors.error) else None,
+        raised=capture.errors.raised if led_to(escaped, capture.errors.error) else None,
         updates=protocol.updates,
         traced_updates=capture.traced_updates,
         backward_calls=capture.count.calls,
         limits=_limits(capture),
     )
     trace.cut_short = escaped is not None
+    trace.swallowed = capture.backwards.swallowing.seen(escaped)
+    if escaped is None:
+        trace.raised = next((found.explained for found in trace.often_swallowed), None)
     trace.compiled = capture.compiled.called
     trace.gaps = capture.guard.gaps()
     trace.openings = list(capture.openings)
@@ -77,15 +81,6 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
 
 def parameters_of(capture: Capture) -> list[Parameter]:
     return [_parameter(known) for known in capture.parameters.known_list]
-
-
-def _chained(escaped: BaseException | None, error: int) -> bool:
-    """Whether the error is the one that escaped, or what it was raised from."""
-    while escaped is not None:
-        if id(escaped) == error:
-            return True
-        escaped = escaped.__cause__ or escaped.__context__
-    return False
 
 
 def _parameter(known: Known) -> Parameter:
