@@ -213,7 +213,8 @@ def test_a_report_that_fails_altogether_keeps_no_exception_of_the_scripts(tmp_pa
         (WARNED, "findings", "error", 0),
         (BROKEN, "findings", "error", 1),
         (BROKEN, "findings", "never", 0),
-        (HEALTHY + "raise SystemExit(7)\n", "healthy", "incomplete", 7),
+        (HEALTHY + "raise SystemExit(7)\n", "incomplete", "incomplete", 7),
+        (HEALTHY + "raise SystemExit\n", "healthy", "incomplete", 0),
         (BROKEN + "raise SystemExit(7)\n", "findings", "never", 7),
     ],
 )

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from whygrad import dialect, wording
 from whygrad.finding import Finding
 from whygrad.trace import Trace
-from whygrad.trace.children import Children
+from whygrad.trace.children import BUSY, Children
 from whygrad.trace.consumption import trained
 from whygrad.trace.escape import Escape
 from whygrad.trace.gap import Gap
@@ -41,17 +41,32 @@ def gaps(trace: Trace, findings: list[Finding]) -> list[Gap]:
         return found  # They say why nothing, or not everything, was trained.
     if trace.escaped is not None:
         found.append(_ended_early(trace, trace.escaped))
+    elif trace.exit_status:
+        found.append(_left(trace))
     elif not found and not trained(trace):
         found += _nothing_trained(trace, findings)
-    found += _not_finite(trace)
+    found += [*_put_there_by_hand(trace), *_not_finite(trace)]
     if not found:  # Else it would only say once more that something is missing.
         found += _unaccounted(trace, findings)
     return found
 
 
+def _left(trace: Trace) -> Gap:
+    """A script may catch what went wrong, say so, and leave."""
+    return Gap(
+        f"the script ended with exit status {trace.exit_status}, after {_updates(trace)}",
+        "what it printed says why it did not go on; 0 means that all went well",
+    )
+
+
+def _updates(trace: Trace) -> str:
+    return wording.plural(trace.updates, "update") if trace.updates else "no update"
+
+
 def _ended_early(trace: Trace, escaped: Escape) -> Gap:
-    seen = wording.plural(trace.updates, "update") if trace.updates else "no update"
-    ended = f"the script ended with {escaped.title}, after {seen}"
+    ended = f"the script ended with {escaped.title}, after {_updates(trace)}"
+    if trace.children.busy and not trace.updates:
+        return Gap(ended + _meanwhile(trace.children), IN_ONE)
     if escaped.absent_gradient and escaped.site is not None:
         return Gap(
             f"{ended}: {escaped.absent_gradient} is None at {wording.short(escaped.site)}",
@@ -72,8 +87,10 @@ def _nothing_trained(trace: Trace, findings: list[Finding]) -> Iterator[Gap]:
     elif not trace.updates:
         calls = wording.plural(trace.backward_calls, f"{written} call")
         yield Gap(
-            f"{calls} and no optimizer step: nothing was trained",
-            "let the run go on until an optimizer steps",
+            f"{calls}, and neither an optimizer step nor a write into parameters was seen: as far as that shows, "
+            "nothing was trained",
+            "let the run go on until an optimizer steps; updates that make new parameters (p = p - rate * grad) are "
+            "not followed",
         )
     else:
         held = {n for optimizer in trace.optimizers for n in optimizer.parameters}
@@ -87,6 +104,16 @@ def _nothing_trained(trace: Trace, findings: list[Finding]) -> Iterator[Gap]:
         )
 
 
+def _put_there_by_hand(trace: Trace) -> Iterator[Gap]:
+    """Steps that nobody differentiated for: other processes did, or the gradients are estimates."""
+    if trace.updates and not trace.backward_calls and not trace.compiled and trace.framework == "torch":
+        yield Gap(
+            "no loss was differentiated in this process; the gradients of "
+            f"{wording.plural(trace.updates, 'optimizer step')} were put there by hand",
+            f"where other processes compute them, {IN_ONE}; how else they are made is not for whygrad to judge",
+        )
+
+
 def _children(trace: Trace) -> Iterator[Gap]:
     count = trace.children.trained
     if count:
@@ -95,7 +122,11 @@ def _children(trace: Trace) -> Iterator[Gap]:
 
 
 def _meanwhile(children: Children) -> str:
-    did = "are still running" if children.running else f"took {children.seconds:.1f} s of processor time"
+    did = f"took {children.seconds:.1f} s of processor time"
+    if children.running:
+        did = "are still running"
+    elif children.seconds < BUSY:
+        did = "came from a fork server"
     return f" in this process; its child processes {did}, and are not watched"
 
 
@@ -121,7 +152,9 @@ def _never_traced(trace: Trace) -> Iterator[Gap]:
     traced = {step.optimizer for step in trace.steps}
     for optimizer in trace.optimizers:
         if optimizer.steps and optimizer.id not in traced and not trace.unseen:
-            yield Gap(f"none of the {optimizer.steps} steps of {optimizer.name} was traced", do)
+            count = optimizer.steps
+            which = "the only step" if count == 1 else f"none of the {count} steps"
+            yield Gap(f"{which} of the optimizer `{optimizer.name}` was {'not ' if count == 1 else ''}traced", do)
 
 
 def _not_finite(trace: Trace) -> Iterator[Gap]:

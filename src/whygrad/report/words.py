@@ -58,7 +58,8 @@ def watched(report: Report) -> str:
     extra = f" {plural(notes, 'note')}." if notes else ""
     extra += f" {silenced} suppressed." if silenced else ""
     held = len(report.parameters)
-    return f"{plural(report.updates, 'update')} watched, {trained} of {held} parameters trained.{extra}"
+    seen = plural(report.updates, "update") if report.updates else plural(report.backward_calls, "backward call")
+    return f"{seen} watched, {trained} of {held} parameters trained.{extra}"
 
 
 def inside(site: Site) -> str:

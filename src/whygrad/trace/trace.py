@@ -75,6 +75,8 @@ class Trace:
     """Some functions ran compiled, and were seen from outside only."""
     escaped: Escape | None = None
     """The exception that ended the run, unless that was Ctrl-C."""
+    exit_status: int = 0
+    """What the script itself left with (`sys.exit`)."""
     children: Children = field(default_factory=Children)
     known: dict[object, Any] = field(default_factory=dict, repr=False)
     """Answers that many rules ask for, by question."""
