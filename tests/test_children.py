@@ -27,6 +27,14 @@ def train(_=0):
         loss.backward()
         optimizer.step()
 
+def nudge(_=0):
+    slope = torch.nn.Parameter(torch.ones(4))
+    for _ in range(6):
+        (slope * 2.0).pow(2).sum().backward()
+        with torch.no_grad():
+            slope -= 0.01 * slope.grad
+        slope.grad = None
+
 def act(_=0):
     torch.ones(3).sum()
 """
@@ -64,6 +72,25 @@ def test_a_forked_child_that_trains_is_counted(tmp_path: Path, first: str) -> No
     status, report = run(tmp_path, source, "--fail-on", "incomplete")
     assert (status, report["verdict"]) == (1, "incomplete")
     assert missing(report) == ["training happens in 2 child processes, and only this process is watched"]
+
+
+def test_a_forked_child_that_trains_without_an_optimizer_is_counted(tmp_path: Path) -> None:
+    _, report = run(tmp_path, TRAINING + MAIN.format(first="train()", method="fork", work="nudge"))
+    assert missing(report) == ["training happens in 2 child processes, and only this process is watched"]
+
+
+def test_children_of_a_fork_server_are_not_passed_over(tmp_path: Path) -> None:
+    _, report = run(tmp_path, TRAINING + MAIN.format(first="pass", method="forkserver", work="train"))
+    (what,) = missing(report)
+    assert "in this process; its child processes " in what
+    assert what.endswith(", and are not watched")
+
+
+def test_a_launcher_that_fails_says_that_its_children_are_not_watched(tmp_path: Path) -> None:
+    (tmp_path / "other.py").write_text(TRAINING + "\ntrain()\nraise SystemExit(3)\n", encoding="utf-8")
+    _, report = run(tmp_path, "import subprocess, sys\nsubprocess.run([sys.executable, 'other.py'], check=True)\n")
+    (what,) = [said for said in missing(report) if "CalledProcessError" in said]
+    assert what.endswith(", and are not watched")
 
 
 def test_a_forked_child_that_only_acts_is_no_gap(tmp_path: Path) -> None:

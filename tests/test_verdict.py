@@ -167,6 +167,7 @@ def test_without_assertions_and_docstrings_as_much_is_seen(flag: str, tmp_path: 
         ("import sys; sys.exit('no')", "could not be loaded (SystemExit: no)"),
         ("CODE = 'WG999'", "could not be loaded (AttributeError"),
         (PLUGIN.format(check="raise OSError('no')"), "rule WG999 failed (OSError: no)"),
+        (PLUGIN.format(check="raise SystemExit(2)"), "rule WG999 failed (SystemExit: 2)"),
     ],
 )
 def test_a_plugin_that_fails_is_named_and_makes_it_incomplete(source: str, said: str, tmp_path: Path) -> None:
@@ -213,7 +214,8 @@ def test_a_report_that_fails_altogether_keeps_no_exception_of_the_scripts(tmp_pa
         (WARNED, "findings", "error", 0),
         (BROKEN, "findings", "error", 1),
         (BROKEN, "findings", "never", 0),
-        (HEALTHY + "raise SystemExit(7)\n", "healthy", "incomplete", 7),
+        (HEALTHY + "raise SystemExit(7)\n", "incomplete", "incomplete", 7),
+        (HEALTHY + "raise SystemExit\n", "healthy", "incomplete", 0),
         (BROKEN + "raise SystemExit(7)\n", "findings", "never", 7),
     ],
 )

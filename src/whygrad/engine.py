@@ -27,8 +27,8 @@ def diagnose(trace: Trace, config: Config = Config()) -> list[Finding]:
                 findings.extend(rule.check(trace))
         except TimeUpError:
             late.append(rule.code)
-        except Exception as error:  # One broken rule must not take the others' answers away.
-            if not our_own(error, {package(rule.check)}):
+        except (Exception, SystemExit) as error:  # One broken rule must not take the others' answers away.
+            if isinstance(error, Exception) and not our_own(error, {package(rule.check)}):
                 raise
             failed.append(_failed(rule, error))
     trace.gaps += failed
@@ -43,7 +43,7 @@ def diagnose(trace: Trace, config: Config = Config()) -> list[Finding]:
     return sorted(findings, key=_order)
 
 
-def _failed(rule: Rule, error: Exception) -> Gap:
+def _failed(rule: Rule, error: BaseException) -> Gap:
     said = f"rule {rule.code} failed ({type(error).__name__}: {error}), so {rule.name} was not looked for"
     return Gap(said, ATTACH, "".join(traceback.format_exception(error)))
 

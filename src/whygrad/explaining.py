@@ -9,7 +9,7 @@ from whygrad.trace import Raised, Trace
 
 
 def raised(trace: Trace, code: str) -> Iterator[Raised]:
-    """The error that ended the run, if it is the one this rule explains."""
+    """The error that the run is about, if it is the one this rule explains."""
     if trace.raised is not None and trace.raised.code == code:
         yield trace.raised
 

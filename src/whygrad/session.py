@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
+import inspect
 import os
 import platform
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -45,6 +47,12 @@ FRAMEWORKS = {"torch": "Tensor", "tensorflow": "GradientTape"}
 by the script, never by us on its behalf."""
 
 
+READ_EARLY = Gap(
+    "the report was read inside the block, which ended the watching, and the training went on",
+    "read it after the block",
+)
+
+
 class FrameworkMissingError(ImportError):
     """There is nothing to watch without torch or TensorFlow."""
 
@@ -70,6 +78,11 @@ class Session:
         self._report: Report | None = None
         self._begun: float | None = None
         self._gaps: list[Gap] = []
+        self._inside = False
+        """Of a `with` block."""
+        self._afterwards: list[Callable[[], None]] = []
+        """What forgets to look whether the script trains on after its report was read."""
+        self._trained_after = False
 
     def start(self) -> Session:
         """Begin to watch this process. Child processes are left alone."""
@@ -140,21 +153,22 @@ class Session:
         self._summary.add(record)
         self._outlets.write(record)
 
-    def stop(self, escaped: BaseException | None = None) -> Report:
-        """End the watching and say what was found."""
+    def stop(self, escaped: BaseException | None = None, status: int = 0) -> Report:
+        """End the watching and say what was found; with what ended it, or the status that the script left with."""
         global _active
         if self._report is None:
             if _active is self:
                 _active = None
-            self._report = self._finish(escaped)
+            self._report = self._finish(escaped, status)
         return self._report
 
-    def _finish(self, escaped: BaseException | None) -> Report:
+    def _finish(self, escaped: BaseException | None, status: int) -> Report:
         trace = _busiest([capture.stop(escaped) for capture in self.captures.values()])
         trace.children = self._forks.found()
         if trace.updates and trace.children.unknown:
             trace.limits.append(_not_known(trace.children))
-        if escaped is not None and not isinstance(escaped, KeyboardInterrupt):
+        trace.exit_status = status
+        if escaped is not None and not escapes.meant(escaped):
             trace.escaped = escapes.described(escaped)
         elif not self.captures and not self._gaps:
             trace.gaps.append(_nothing_to_watch(trace.children))
@@ -186,6 +200,9 @@ class Session:
         report.seconds = timing.perf_counter() - self._begun if self._begun is not None else 0.0
         return report
 
+    def _went_on(self) -> None:
+        self._trained_after = True
+
     def forked_child_trains(self) -> None:
         """Called in the child."""
         self._forks.mark()
@@ -201,28 +218,65 @@ class Session:
     @property
     def report(self) -> Report:
         """The report; asking for it ends the watching."""
+        if self._inside and self._report is None:
+            self._inside = False
+            report = self.stop()
+            self._afterwards = [capture.at_first_update(self._went_on) for capture in self.captures.values()]
+            return report
         return self.stop()
 
     def __enter__(self) -> Session:
+        self._inside = True
         return self.start()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._inside = False
+        for forget in self._afterwards:
+            forget()
         report = self.stop(error)
+        if self._trained_after:
+            report.gaps.append(READ_EARLY)
         annotate(error, report)
 
     def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
         """As a decorator: each call is watched on its own; the last report is kept on the function."""
 
+        if inspect.isasyncgenfunction(function):
+            raise TypeError(f"whygrad cannot watch {function.__qualname__}: put `with whygrad.watch()` inside it")
+        if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+            return self._resumed(function)
+
         @functools.wraps(function)
         def watched(*args: P.args, **kwargs: P.kwargs) -> T:
-            session = Session(self.config)
-            try:
-                with session:
-                    return function(*args, **kwargs)
-            finally:
-                watched.report = session.report  # type: ignore[attr-defined]
+            with self._kept(watched):
+                return function(*args, **kwargs)
 
         return watched
+
+    def _resumed(self, function: Callable[P, Any]) -> Callable[P, Any]:
+        """A function that runs when its result is awaited or gone through, and is watched then."""
+
+        @functools.wraps(function)
+        async def awaited(*args: P.args, **kwargs: P.kwargs) -> Any:
+            with self._kept(awaited):
+                return await function(*args, **kwargs)
+
+        @functools.wraps(function)
+        def gone_through(*args: P.args, **kwargs: P.kwargs) -> Any:
+            with self._kept(gone_through):
+                return (yield from function(*args, **kwargs))
+
+        return awaited if inspect.iscoroutinefunction(function) else gone_through
+
+    @contextlib.contextmanager
+    def _kept(self, function: Any) -> Iterator[None]:
+        """One call of a decorated function."""
+        session = Session(self.config)
+        try:
+            with session:
+                yield
+        finally:
+            function.report = session.report
 
 
 def asked(config: configuration.Config) -> Destinations:
@@ -243,7 +297,7 @@ def _forked() -> None:
         capture.guard.forked()
         capture.detach()
         if parent is not None:
-            capture.at_first_step(parent.forked_child_trains)
+            capture.at_first_update(parent.forked_child_trains)
 
 
 os.register_at_fork(after_in_child=_forked)

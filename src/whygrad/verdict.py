@@ -5,20 +5,26 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator
 
 from whygrad import dialect, wording
 from whygrad.finding import Finding
 from whygrad.trace import Trace
-from whygrad.trace.children import Children
+from whygrad.trace.children import BUSY, Children
 from whygrad.trace.consumption import trained
 from whygrad.trace.escape import Escape
 from whygrad.trace.gap import Gap
 from whygrad.trace.membership import orphans
+from whygrad.trace.unmoved import moving, unmoved
 from whygrad.trace.workers import originals
 
 HEALTHY, FINDINGS, INCOMPLETE = "healthy", "findings", "incomplete"
 IN_ONE = "train in one process (no workers, no launcher) to have it explained"
+LONGEST_MESSAGE = 120
+"""Characters of an exception's words inside a sentence of ours."""
+OVER = 0.9
+"""What was seen up to this part of the run, and not afterwards, has ended."""
 NOTHING_WATCHED = Gap("nothing was watched", "put the training inside whygrad.watch(), or start it by `whygrad run`")
 
 
@@ -30,22 +36,37 @@ def word(findings: Iterable[Finding], gaps: Iterable[Gap]) -> str:
 
 def gaps(trace: Trace, findings: list[Finding]) -> list[Gap]:
     """All that stands between a silent run and the word healthy, the most telling first."""
-    found = [*trace.gaps, *_children(trace), *_never_traced(trace)]
+    found = [*trace.gaps, *_children(trace), *_swallowed(trace), *_never_traced(trace)]
     if any(finding.loud for finding in findings):
         return found  # They say why nothing, or not everything, was trained.
     if trace.escaped is not None:
         found.append(_ended_early(trace, trace.escaped))
+    elif trace.exit_status:
+        found.append(_left(trace))
     elif not found and not trained(trace):
         found += _nothing_trained(trace, findings)
-    found += _not_finite(trace)
+    found += [*_put_there_by_hand(trace), *_not_finite(trace)]
     if not found:  # Else it would only say once more that something is missing.
         found += _unaccounted(trace, findings)
     return found
 
 
+def _left(trace: Trace) -> Gap:
+    """A script may catch what went wrong, say so, and leave."""
+    return Gap(
+        f"the script ended with exit status {trace.exit_status}, after {_updates(trace)}",
+        "what it printed says why it did not go on; 0 means that all went well",
+    )
+
+
+def _updates(trace: Trace) -> str:
+    return wording.plural(trace.updates, "update") if trace.updates else "no update"
+
+
 def _ended_early(trace: Trace, escaped: Escape) -> Gap:
-    seen = wording.plural(trace.updates, "update") if trace.updates else "no update"
-    ended = f"the script ended with {escaped.title}, after {seen}"
+    ended = f"the script ended with {escaped.title}, after {_updates(trace)}"
+    if trace.children.busy and not trace.updates:
+        return Gap(ended + _meanwhile(trace.children), IN_ONE)
     if escaped.absent_gradient and escaped.site is not None:
         return Gap(
             f"{ended}: {escaped.absent_gradient} is None at {wording.short(escaped.site)}",
@@ -66,8 +87,10 @@ def _nothing_trained(trace: Trace, findings: list[Finding]) -> Iterator[Gap]:
     elif not trace.updates:
         calls = wording.plural(trace.backward_calls, f"{written} call")
         yield Gap(
-            f"{calls} and no optimizer step: nothing was trained",
-            "let the run go on until an optimizer steps",
+            f"{calls}, and neither an optimizer step nor a write into parameters was seen: as far as that shows, "
+            "nothing was trained",
+            "let the run go on until an optimizer steps; updates that make new parameters (p = p - rate * grad) are "
+            "not followed",
         )
     else:
         held = {n for optimizer in trace.optimizers for n in optimizer.parameters}
@@ -81,6 +104,16 @@ def _nothing_trained(trace: Trace, findings: list[Finding]) -> Iterator[Gap]:
         )
 
 
+def _put_there_by_hand(trace: Trace) -> Iterator[Gap]:
+    """Steps that nobody differentiated for: other processes did, or the gradients are estimates."""
+    if trace.updates and not trace.backward_calls and not trace.compiled and trace.framework == "torch":
+        yield Gap(
+            "no loss was differentiated in this process; the gradients of "
+            f"{wording.plural(trace.updates, 'optimizer step')} were put there by hand",
+            f"where other processes compute them, {IN_ONE}; how else they are made is not for whygrad to judge",
+        )
+
+
 def _children(trace: Trace) -> Iterator[Gap]:
     count = trace.children.trained
     if count:
@@ -89,8 +122,26 @@ def _children(trace: Trace) -> Iterator[Gap]:
 
 
 def _meanwhile(children: Children) -> str:
-    did = "are still running" if children.running else f"took {children.seconds:.1f} s of processor time"
+    did = f"took {children.seconds:.1f} s of processor time"
+    if children.running:
+        did = "are still running"
+    elif children.seconds < BUSY:
+        did = "came from a fork server"
     return f" in this process; its child processes {did}, and are not watched"
+
+
+def _swallowed(trace: Trace) -> Iterator[Gap]:
+    """Losses that could not be differentiated, and nobody said so."""
+    for one in trace.often_swallowed:
+        calls = wording.plural(trace.backward_calls, f"{dialect.DIFFERENTIATING[trace.framework]} call")
+        at = f" at {wording.short(one.site)}" if one.site is not None else ""
+        since = f", from update {one.first + 1} on" if one.first else ""
+        until = f", until update {one.last + 1}" if one.last < OVER * trace.updates else ""
+        said = textwrap.shorten(one.message, LONGEST_MESSAGE, placeholder=" …")
+        yield Gap(
+            f"{one.times} of {calls} raised {one.type}{at} ({said}), and the script went on{since}{until}",
+            "let the exception out, so that it is seen when it comes",
+        )
 
 
 def _never_traced(trace: Trace) -> Iterator[Gap]:
@@ -101,7 +152,9 @@ def _never_traced(trace: Trace) -> Iterator[Gap]:
     traced = {step.optimizer for step in trace.steps}
     for optimizer in trace.optimizers:
         if optimizer.steps and optimizer.id not in traced and not trace.unseen:
-            yield Gap(f"none of the {optimizer.steps} steps of {optimizer.name} was traced", do)
+            count = optimizer.steps
+            which = "the only step" if count == 1 else f"none of the {count} steps"
+            yield Gap(f"{which} of the optimizer `{optimizer.name}` was {'not ' if count == 1 else ''}traced", do)
 
 
 def _not_finite(trace: Trace) -> Iterator[Gap]:
@@ -117,16 +170,28 @@ def _not_finite(trace: Trace) -> Iterator[Gap]:
 def _unaccounted(trace: Trace, findings: list[Finding]) -> Iterator[Gap]:
     """Parameters that should be trained, are not, and that no rule has said a word about."""
     explained = {name for finding in findings for name in finding.parameters}
-    moved = trained(trace)
-    left = {n for n in _expected(trace) if n not in moved and trace.parameter(n).name not in explained} - originals(
-        trace
-    ).keys()
+    silent = {n for n in _expected(trace) - moving(trace) if trace.parameter(n).name not in explained}
+    silent -= originals(trace).keys()
+    left, back = silent - unmoved(trace), silent & unmoved(trace)
+    if back:
+        yield _put_back(trace, back)
     if left:
         gets = wording.verb(trace, left, "is", "are")
         yield Gap(
             f"{wording.whom(trace, left)} {gets} not trained, and no rule explains why",
             "look at its row in the report; if it is meant to stand still, freeze it: requires_grad_(False)",
         )
+
+
+def _put_back(trace: Trace, numbers: set[int]) -> Gap:
+    last = min(trace.parameter(n).still for n in numbers)
+    held = wording.verb(trace, numbers, "its first values", "their first values")
+    return Gap(
+        f"{wording.whom(trace, numbers)} held {held} at the last look, {wording.plural(last, 'update')} on, "
+        "although steps found a gradient",
+        "look at the learning rate, and for what puts the weights back; what is meant to stand still is frozen by "
+        "requires_grad_(False)",
+    )
 
 
 def _expected(trace: Trace) -> set[int]:

@@ -15,6 +15,11 @@ NOTHING = "NoneType"
 """How Python's own messages speak of None."""
 
 
+def meant(error: BaseException) -> bool:
+    """Whether nothing is wrong: Ctrl-C, a generator that is not gone through to its end, `sys.exit()`."""
+    return isinstance(error, (KeyboardInterrupt, GeneratorExit)) or (isinstance(error, SystemExit) and not error.code)
+
+
 def described(error: BaseException) -> Escape:
     site, said = _site(error), _said(error)
     first = next(iter(said.splitlines()), "")[:LONGEST]

@@ -1,7 +1,8 @@
 """Processes that the script starts: they are not watched, but whether they train should not go unsaid.
 
-A forked one shares a page of memory with us and leaves its number there at its first optimizer step. Of any other only
-the processor time is known, and that once it has ended.
+A forked one shares a page of memory with us and leaves its number there when it first differentiates a loss or steps an
+optimizer. Of any other only the processor time is known, and that once it has ended; of those that a fork server starts
+not even that.
 """
 
 from __future__ import annotations
@@ -35,13 +36,18 @@ class Forks:
 
     def found(self) -> Children:
         trained = sum(number != 0 for (number,) in _NUMBER.iter_unpack(self._page[:]))
-        return Children(trained, _seconds() - self._before, _running())
+        return Children(trained, _seconds() - self._before, _running(), _served())
 
 
 def _seconds() -> float:
     """Processor time of all children that this process has waited for."""
     found = os.times()
     return found.children_user + found.children_system
+
+
+def _served() -> bool:
+    module = sys.modules.get("multiprocessing.forkserver")
+    return getattr(getattr(module, "_forkserver", None), "_forkserver_pid", None) is not None
 
 
 def _running() -> int:

@@ -16,6 +16,15 @@ def trim(error: BaseException) -> None:
         link.__traceback__ = _trimmed(link.__traceback__)
 
 
+def led_to(escaped: BaseException | None, error: int) -> bool:
+    """Whether the one with this identity is the exception that escaped, or what that was raised from."""
+    while escaped is not None:
+        if id(escaped) == error:
+            return True
+        escaped = escaped.__cause__ or escaped.__context__
+    return False
+
+
 def _chain(error: BaseException) -> Iterator[BaseException]:
     """The exception, what it was raised from, and the members of groups."""
     stack, seen = [error], {id(error)}

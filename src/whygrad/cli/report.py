@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,13 @@ from whygrad.report.model import Report
 from whygrad.report.text import flat
 
 LAST = Path(".whygrad") / "last.json"
+BEFORE = LAST.with_name("previous.json")
+"""The report of the run before: nobody is to take it for that of one which has none, or none yet."""
+
+UNFINISHED = (
+    "the latest run has left no report: it is still going on, or was ended by os._exit or a signal; "
+    f"the report of the run before is in {BEFORE}"
+)
 
 
 def add(commands: Any) -> None:
@@ -39,7 +48,8 @@ def main(options: argparse.Namespace) -> int:
     try:
         report = json.load(options.file)
     except json.ReportError as error:
-        return Voice(sys.stderr).complain(str(error))
+        unfinished = options.file == LAST and not LAST.exists() and BEFORE.exists()
+        return Voice(sys.stderr).complain(UNFINISHED if unfinished else str(error))
     if options.html is not None:
         return _page(report, options.html)
     if options.matrix and options.format != "json":  # JSON has the matrix in it.
@@ -47,6 +57,13 @@ def main(options: argparse.Namespace) -> int:
         return 0
     Voice(sys.stdout).report(report, options.format, options.color)
     return 1 if report.worst() == "error" else 0
+
+
+def set_aside(folder: Path) -> None:
+    """A run begins here, and may end without a report."""
+    for suffix in (".json", ".html"):
+        with contextlib.suppress(OSError):
+            os.replace((folder / LAST).with_suffix(suffix), (folder / BEFORE).with_suffix(suffix))
 
 
 def _page(report: Report, file: Path) -> int:

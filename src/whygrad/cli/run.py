@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
+import signal
 import sys
 import threading
 import webbrowser
@@ -193,7 +194,11 @@ class Watch:
         return cls(options, voice, script, config, Session(config, destinations, deadline), Ending(deadline), targets)
 
     def run(self) -> None:
-        execute(self.script, self.session, self.outcome, self.shadowed, full_traceback=self.options.full_traceback)
+        full = self.options.full_traceback
+        execute(self.script, self.session, self.outcome, self.shadowed, self._begin, full_traceback=full)
+
+    def _begin(self) -> None:
+        reporting.set_aside(Path(self.base))
 
     def report(self) -> int:
         """The exit status, after everything was said and stored. May be begun again after an interruption."""
@@ -201,7 +206,7 @@ class Watch:
             self._show()
             return self.outcome.status
         with self.shadowed.put_back():
-            report = self.session.stop(self.outcome.escaped)
+            report = self.session.stop(self.outcome.escaped, self.outcome.status if self.outcome.left else 0)
         self._show()
         with self.shadowed.put_back():
             self._described(report)
@@ -221,7 +226,9 @@ class Watch:
 
     def _described(self, report: Report) -> None:
         """The script as it was asked for; files as the person who asked would name them."""
-        report.script, report.script_exit_code = self.script.shown, self.outcome.status
+        killed = isinstance(self.outcome.escaped, KeyboardInterrupt)  # As a shell tells of a process that died by it.
+        report.script_exit_code = 128 + signal.SIGINT if killed else self.outcome.status
+        report.script = self.script.shown
         report.arguments = list(self.script.arguments)
         if isinstance(self.outcome.escaped, SyntaxError) and not self.outcome.compiled:
             report.gaps = [Gap("the script has a syntax error and did not run", "mend it")]

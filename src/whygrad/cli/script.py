@@ -73,6 +73,8 @@ class Outcome:
 
     status: int = 0
     escaped: BaseException | None = None
+    left: bool = False
+    """By `sys.exit`."""
     shown: bool = False
     """Its traceback has been printed."""
     compiled: bool = False
@@ -88,9 +90,16 @@ class Outcome:
 
 
 def execute(
-    script: Script, session: Session, outcome: Outcome, shadowed: Shadowed, *, full_traceback: bool = False
+    script: Script,
+    session: Session,
+    outcome: Outcome,
+    shadowed: Shadowed,
+    begin: Callable[[], None],
+    *,
+    full_traceback: bool = False,
 ) -> None:
-    """Run the script to its end, however it ends, and note how."""
+    """Run the script to its end, however it ends, and note how. Before its first line, and only if it has one that
+    can run, `begin` is called."""
     if all(importlib.util.find_spec(framework) is None for framework in FRAMEWORKS):
         raise ScriptError("neither torch nor tensorflow is installed in this environment: there is nothing to watch")
     parent = os.getpid()
@@ -100,10 +109,11 @@ def execute(
     try:
         run = _RUNNERS[script.kind](script)
         outcome.compiled = True
+        begin()
         shadowed.step_aside(sys.path[0])
         run()
     except SystemExit as error:
-        outcome.status = last_words.say(error)
+        outcome.left, outcome.status = True, last_words.say(error)
     except ScriptError:
         raise
     except BaseException as error:

@@ -20,6 +20,7 @@ from whygrad.trace.membership import PERSISTENT
 from whygrad.trace.roles import roles
 from whygrad.trace.terms import terms
 from whygrad.trace.trace import worked_out_once
+from whygrad.trace.unmoved import moving, unmoved
 from whygrad.trace.uses import clears_of, steps_using
 
 MOST_LOSSES = 12
@@ -70,9 +71,10 @@ def _parameters(trace: Trace) -> list[ParameterRow]:
                 parameter.grad,
                 list(reached),
                 consumed,
-                parameter.changed,
+                parameter.changed and number not in unmoved(trace),
                 parameter.module,
                 [o.name for o in holders],
+                number in moving(trace),
             )
         )
     return rows

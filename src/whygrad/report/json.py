@@ -46,6 +46,7 @@ def to_dict(report: Report) -> dict[str, Any]:
                 "changed": p.changed,
                 "module": p.module,
                 "held_by": p.held_by,
+                "trained": p.trained,
             }
             for p in report.parameters
         ],

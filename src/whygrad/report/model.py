@@ -33,6 +33,8 @@ class ParameterRow:
     module: str = ""
     held_by: list[str] = field(default_factory=list)
     """Optimizers that hold it, whether they found a gradient or not."""
+    trained: bool = False
+    """Steps or the script itself move it."""
 
 
 @dataclass(slots=True)

@@ -114,15 +114,17 @@ def _label(value: object) -> Label | None:
 
 def _parameter(value: object) -> ParameterRow:
     read = Fields(value)
+    consumed_by = read("consumed_by", texts)
     return ParameterRow(
         read("name", text),
         read("shape", chains.shape),
         read("grad", text),
         read("reached_by", texts),
-        read("consumed_by", texts),
+        consumed_by,
         read("changed", flag),
         read.get("module", text, ""),
         read.get("held_by", texts, []),
+        read.get("trained", flag, bool(consumed_by)),
     )
 
 

@@ -97,7 +97,7 @@ def _folded(words: str, width: int, first: str = "", others: str = "") -> list[s
 
 def _silent(report: Report, width: int, most: int) -> list[Text]:
     """Nothing was found; whether that means anything is said first."""
-    if not report.updates:
+    if not report.updates and report.gaps:
         return _incomplete(report)
     last = roles(report.roles, width)
     return [

@@ -52,13 +52,14 @@ def lacking(gap: Gap) -> str:
 
 
 def watched(report: Report) -> str:
-    trained = sum(1 for p in report.parameters if p.consumed_by)
+    trained = sum(1 for p in report.parameters if p.trained)
     notes = sum(f.severity == "note" and not f.suppressed for f in report.findings)
     silenced = sum(f.suppressed for f in report.findings)
     extra = f" {plural(notes, 'note')}." if notes else ""
     extra += f" {silenced} suppressed." if silenced else ""
     held = len(report.parameters)
-    return f"{plural(report.updates, 'update')} watched, {trained} of {held} parameters trained.{extra}"
+    seen = plural(report.updates, "update") if report.updates else plural(report.backward_calls, "backward call")
+    return f"{seen} watched, {trained} of {held} parameters trained.{extra}"
 
 
 def inside(site: Site) -> str:

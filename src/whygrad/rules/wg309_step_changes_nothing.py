@@ -40,27 +40,20 @@ from whygrad.finding import Finding, Label
 from whygrad.trace import Optimizer, Step, Trace
 from whygrad.trace.magnitudes import applied
 from whygrad.trace.spells import Spell, throughout
+from whygrad.trace.unmoved import AT_REST, NEXT_TO_NOTHING, OFTEN, compared, left_alone
 
 CODE = "WG309"
 NAME = "step-changes-nothing"
-OFTEN = 3
 LASTING = 4
 """Compared steps in a row that change nothing, where others do."""
 LONG = 20
-AT_REST = 1e-4
-"""A gradient so much smaller than one that moved the weights has arrived: the loss is as low as it gets."""
-NEXT_TO_NOTHING = 1e-6
-"""The same where no step moved anything: weights that were right from the start."""
 PART = 0.25
 """Of the run: many schedules reach zero in its last steps."""
 
 
 def check(trace: Trace) -> Iterator[Finding]:
     for optimizer in trace.optimizers:
-        looked = [
-            s for s in trace.steps if s.optimizer == optimizer.id and s.changed is not None and not s.rounded_away
-        ]
-        looked = _not_at_rest(trace, optimizer, looked)
+        looked = _not_at_rest(trace, optimizer, compared(trace, optimizer))
         when = throughout([(step.update, not step.changed) for step in looked], OFTEN, int(LASTING))
         always = when is not None and when.times == len(looked)
         if not always and _scheduled_away(optimizer):
@@ -69,6 +62,40 @@ def check(trace: Trace) -> Iterator[Finding]:
             part = [s for s in looked if when.first <= s.update <= when.last]
             idle = _finding(trace, optimizer, part, when)
             yield wording.past(idle, when) if when.over and _at_zero(optimizer, part) else idle
+        else:
+            yield from _part(trace, optimizer)
+
+
+def _part(trace: Trace, optimizer: Optimizer) -> Iterator[Finding]:
+    """Of several modules or parameter groups, those that stand still."""
+    numbers = left_alone(trace, optimizer)
+    rates = list(dict.fromkeys(optimizer.rate(n) for n in sorted(numbers)))
+    zero = rates == [0.0]
+    if not numbers or (zero and optimizer.governed):
+        return  # A schedule may have its reasons, and its time may come after the run: that is for the verdict.
+    steps = [step for step in compared(trace, optimizer) if step.stayed & numbers]
+    known = [rate for rate in rates if rate is not None]
+    yield Finding(
+        CODE,
+        NAME,
+        "error",
+        f"{wording.whom(trace, numbers)} {wording.verb(trace, numbers, 'is', 'are')} not learning; "
+        f"{optimizer.name}.step() changes none of {wording.its(trace, numbers)}",
+        steps[-1].site,
+        f"applies a non-zero gradient to {wording.whom(trace, numbers)} and leaves every value bit-identical",
+        [Label(optimizer.site, f"{optimizer.name} is built here")] if optimizer.site is not None else [],
+        "the learning rate of the parameter group is zero."
+        if zero
+        else "the update is lost: it is zero or below the weights' precision.",
+        f"{len(steps)} of {len(steps)} compared steps; "
+        f"the first values still, {min(trace.parameter(n).still for n in numbers)} updates on; learning rate "
+        + (", ".join(f"{rate:g}" for rate in known) or "unknown"),
+        "give the group a learning rate above zero, or freeze what is meant to stand still: requires_grad_(False)"
+        if zero
+        else "raise the learning rate of the group, or keep the weights in float32",
+        parameters=trace.names(numbers),
+        evidence={"steps": len(steps), "learning_rates": known},
+    )
 
 
 def _not_at_rest(trace: Trace, optimizer: Optimizer, steps: list[Step]) -> list[Step]:

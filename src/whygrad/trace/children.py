@@ -18,11 +18,13 @@ class Children:
     """Processor time of those that have ended, whatever they did."""
     running: int = 0
     """Still at work at the end."""
+    served: bool = False
+    """A fork server started some: those are its children, and nothing is known of them."""
 
     @property
     def busy(self) -> bool:
         """They may well have been training."""
-        return self.seconds >= BUSY or bool(self.running)
+        return self.seconds >= BUSY or bool(self.running) or self.served
 
     @property
     def unknown(self) -> bool:

@@ -84,6 +84,10 @@ class Parameter:
     still: int = 0
     """Updates through which it was watched and did not move."""
     refreshed: Refreshed = field(default_factory=Refreshed)
+    vain: int = 0
+    """Steps that found a gradient on it before a look at which its values were exactly the first ones."""
+    sampled: bool = False
+    """Only some of its values were compared."""
     same_memory: tuple[int, ...] = ()
     """Other parameters that live in the very same memory."""
     lost: bool = False
@@ -117,6 +121,15 @@ class Optimizer:
     """It remembers earlier gradients and moves by them, also where the latest is zero."""
     there: int = 0
     """Order of the latest traced step, its own or another's, at which it was alive."""
+    groups: tuple[tuple[int, ...], ...] = ()
+    """What it holds, by parameter group."""
+    governed: bool = False
+    """A scheduler sets its learning rates."""
+
+    def rate(self, number: int) -> float | None:
+        """The learning rate of a parameter's group, where that is known."""
+        pairs = zip(self.groups, self.rates, strict=False)
+        return next((rate for numbers, rate in pairs if number in numbers), None)
 
 
 @dataclass(slots=True)
@@ -249,6 +262,8 @@ class Step:
     """The shadow graph's latest operation at that time."""
     changed: bool | None = None
     """Whether any value moved; None: not looked at."""
+    stayed: frozenset[int] = frozenset()
+    """Parameters whose gradient was not zero and whose values it left exactly as they were."""
     assigned: frozenset[int] = frozenset()
     """Parameters whose gradient was put there by hand."""
     closure: bool = False

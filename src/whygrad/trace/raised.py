@@ -29,3 +29,17 @@ class Raised:
     """Those that were to get a gradient, where the error concerns these alone."""
     backward: int | None = None
     """The backward that failed, if it was one."""
+
+
+@dataclass(slots=True)
+class Swallowed:
+    """Backward calls at one place that raised, each time caught by the script."""
+
+    site: Site | None
+    type: str
+    message: str
+    times: int = 0
+    first: int = 0
+    """Updates before the first one."""
+    last: int = 0
+    explained: Raised | None = None

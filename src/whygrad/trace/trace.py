@@ -27,10 +27,13 @@ from whygrad.trace.ledger import (
     Step,
     Switch,
 )
-from whygrad.trace.raised import Raised
+from whygrad.trace.raised import Raised, Swallowed
 from whygrad.trace.site import Site
 
 T = TypeVar("T")
+
+OFTEN, SHARE = 3, 0.1
+"""Times, and share of all backward calls, from which on it is no occasional failure that is tried again."""
 
 
 @dataclass
@@ -51,6 +54,9 @@ class Trace:
     roles: dict[str, str] = field(default_factory=dict)
     """What the user stated: module name to role."""
     raised: Raised | None = None
+    """The error that ended the run, or that the script caught again and again."""
+    swallowed: list[Swallowed] = field(default_factory=list)
+    """Backward calls that raised while the script went on, the most frequent first."""
     cut_short: bool = False
     """An exception or Ctrl-C ended the run before its time."""
     updates: int = 0
@@ -69,6 +75,8 @@ class Trace:
     """Some functions ran compiled, and were seen from outside only."""
     escaped: Escape | None = None
     """The exception that ended the run, unless that was Ctrl-C."""
+    exit_status: int = 0
+    """What the script itself left with (`sys.exit`)."""
     children: Children = field(default_factory=Children)
     known: dict[object, Any] = field(default_factory=dict, repr=False)
     """Answers that many rules ask for, by question."""
@@ -133,6 +141,13 @@ class Trace:
             parameter = self.parameters[number]
             parameter.held_steps = sum(o.steps for o in holders)
             parameter.looked_steps = sum(min(o.looked, o.steps) for o in holders)
+
+    @property
+    def often_swallowed(self) -> list[Swallowed]:
+        """Those that are no exception: many of all calls, or all from some update on."""
+        least = SHARE * self.backward_calls
+        often = [found for found in self.swallowed if found.times >= OFTEN]
+        return [found for found in often if found.times >= least or found.first >= self.updates]
 
     @cached_property
     def rooted(self) -> list[Backward]:

@@ -203,8 +203,9 @@ class Capture:
         finally:
             self.recorder.paused -= 1
 
-    def at_first_step(self, trains: Callable[[], None]) -> None:
+    def at_first_update(self, _: Callable[[], None]) -> Callable[[], None]:
         """TensorFlow's threads do not survive a fork: a child that trains with it is a fresh process."""
+        return lambda: None
 
     def detach(self) -> None:
         self.window.policy = "off"

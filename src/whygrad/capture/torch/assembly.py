@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from whygrad.capture.torch.parameters import Known, shape
+from whygrad.capture.tracebacks import led_to
 from whygrad.source import expressions, positions
 from whygrad.trace import Optimizer, Parameter, Site, Trace
 from whygrad.trace.completed import completed
@@ -37,6 +38,8 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
             held.adaptive,
             held.momentum,
             held.there,
+            held.groups,
+            held.governed,
         )
         for held in protocol.optimizers
     ]
@@ -52,13 +55,16 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
         capture.switching.switches,
         capture.keeping.kept(),
         capture.naming.aliasing.aliases(),
-        raised=capture.errors.raised if _chained(escaped, capture.errors.error) else None,
+        raised=capture.errors.raised if led_to(escaped, capture.errors.error) else None,
         updates=protocol.updates,
         traced_updates=capture.traced_updates,
         backward_calls=capture.count.calls,
         limits=_limits(capture),
     )
     trace.cut_short = escaped is not None
+    trace.swallowed = capture.backwards.swallowing.seen(escaped)
+    if escaped is None:
+        trace.raised = next((found.explained for found in trace.often_swallowed), None)
     trace.compiled = capture.compiled.called
     trace.gaps = capture.guard.gaps()
     trace.openings = list(capture.openings)
@@ -75,15 +81,6 @@ def assemble(capture: Capture, escaped: BaseException | None) -> Trace:
 
 def parameters_of(capture: Capture) -> list[Parameter]:
     return [_parameter(known) for known in capture.parameters.known_list]
-
-
-def _chained(escaped: BaseException | None, error: int) -> bool:
-    """Whether the error is the one that escaped, or what it was raised from."""
-    while escaped is not None:
-        if id(escaped) == error:
-            return True
-        escaped = escaped.__cause__ or escaped.__context__
-    return False
 
 
 def _parameter(known: Known) -> Parameter:
@@ -116,6 +113,8 @@ def _parameter(known: Known) -> Parameter:
         rewritten=known.rewritten,
         still=known.still,
         refreshed=known.refreshed,
+        vain=known.vain,
+        sampled=known.sampled,
         same_memory=tuple(sorted(known.same_memory)),
         lost=not known.name,
     )
@@ -136,6 +135,8 @@ def _assigned(site: Site | None) -> str:
 
 
 def _changed(known: Known, tensor: torch.Tensor | None) -> bool:
+    if known.vain == known.consumed > 0 and not known.sampled:
+        return False
     if known.consumed or tensor is None or tensor.is_inference():
         return bool(known.consumed)
     return known.version >= 0 and tensor._version != known.version

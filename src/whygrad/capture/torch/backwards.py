@@ -14,6 +14,7 @@ import torch
 from whygrad.capture import frames
 from whygrad.capture.torch import methods, sharing
 from whygrad.capture.torch.shadow import Node
+from whygrad.capture.torch.swallowing import Swallowing
 from whygrad.capture.torch.unheard import NoFunctions, NoHistory, NoOperations, opaque
 from whygrad.collector import Rest
 from whygrad.source import expressions
@@ -48,6 +49,7 @@ class Backwards:
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
+        self.swallowing = Swallowing()
         self.count = 0
         self._since_open = 0
         self._roots: dict[Any, int] = {}
@@ -190,6 +192,7 @@ class Backwards:
 
     def _explain(self, error: Exception, pending: _Pending) -> None:
         self.capture.errors.in_backward(error, pending.backward, pending.root, self.capture.regions.current())
+        self._count(error, pending.backward.site)
 
     def _explain_untraced(self, error: Exception | None, frame: FrameType) -> None:
         assert error is not None
@@ -198,6 +201,11 @@ class Backwards:
         self.capture.errors.in_backward(error, untraced, None, None)
         if not torch.is_grad_enabled():
             self.capture.errors.still_off(frames.user_stack(frame))
+        self._count(error, site)
+
+    def _count(self, error: Exception, site: Site | None) -> None:
+        capture = self.capture
+        self.swallowing.raised(error, site, capture.protocol.updates, capture.errors.about(error))
 
     def consumed_early(self, step: Step) -> None:
         """A step in a hook of the backward that is running: what it finds has just been deposited."""

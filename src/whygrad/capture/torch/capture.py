@@ -21,7 +21,7 @@ from whygrad.capture.torch import raising, swapping, threads, transforms
 from whygrad.capture.torch.assembly import assemble
 from whygrad.capture.torch.backwards import Backwards
 from whygrad.capture.torch.compiled import Compiled
-from whygrad.capture.torch.differentiating import Count, Differentiating
+from whygrad.capture.torch.differentiating import Count, Differentiating, notice_calls
 from whygrad.capture.torch.entrances import Entrances
 from whygrad.capture.torch.extraction import Extraction
 from whygrad.capture.torch.failing import Failing
@@ -132,8 +132,7 @@ class Capture:
         """End the watching; of PyTorch's errors only the one that escaped counts."""
         self.guard.final(self.detach, "detaching")
         self.guard(self.sampling.finish, "telemetry")
-        if self.protocol.updates:
-            self.guard(lambda: self.weights.finish(self.protocol.updates, self.stepping.held()), "weights")
+        self.guard(lambda: self.weights.finish(self.protocol.updates, self.stepping.held()), "weights")
         return self.guard.final(lambda: assemble(self, escaped), "assembling") or Trace(gaps=self.guard.gaps())
 
     def snapshot(self) -> Trace:
@@ -167,18 +166,27 @@ class Capture:
             self._close()
         standins.forget()
 
-    def at_first_step(self, trains: Callable[[], None]) -> None:
-        """In a forked process, which is not watched: call this once, when an optimizer steps."""
+    def at_first_update(self, trains: Callable[[], None]) -> Callable[[], None]:
+        """Where nobody watches (any more): call this once, when a loss is differentiated or an optimizer steps.
 
+        What is returned takes it back.
+        """
         known = False
 
-        def stepped(*_: Any) -> None:
+        def seen(*_: Any) -> None:
             nonlocal known
             if not known:  # The hook stays: torch is walking through its hooks while it calls this one.
                 known = True
                 self.guard.final(trains, "children")
 
-        register_optimizer_step_post_hook(stepped)
+        hook, calls = register_optimizer_step_post_hook(seen), Detours(torch.compiler.is_compiling)
+        notice_calls(calls, seen)
+
+        def forget() -> None:
+            hook.remove()
+            calls.undo()
+
+        return forget
 
     def open(self) -> None:
         if self.tracing:

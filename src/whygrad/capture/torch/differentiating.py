@@ -26,6 +26,8 @@ _TENSOR_BACKWARD = torch.Tensor.backward.__code__
 _BACKWARD = ("tensors", "grad_tensors", "retain_graph", "create_graph", "grad_variables", "inputs")
 
 
+WAYS = ("backward", "grad")
+"""Functions of `torch.autograd`; `Tensor.backward` comes there as well."""
 PASSED = 13
 """While nothing is traced, one call in so many is asked where it stands: a new call site shows soon enough. A prime, so
 that of losses that alternate each gets its turn."""
@@ -131,7 +133,7 @@ class Differentiating:
         self._inside.flag = False
 
     def attach(self, always: Detours, before: Callable[..., Any], after: Callable[..., None]) -> None:
-        for name in ("backward", "grad"):  # Tensor.backward comes here as well.
+        for name in WAYS:
             always.set(torch.autograd, name, partial(self._watching, how=name, before=before, after=after))
 
     def _watching(
@@ -255,6 +257,20 @@ class Differentiating:
 
     def _finish(self, after: Callable[..., None], token: Any, error: Exception | None, result: Any) -> None:
         self.guard(lambda: after(token, error, result), "backward")
+
+
+def notice_calls(detours_in_force: Detours, notice: Callable[[], None]) -> None:
+    """Hear of every way to ask for gradients, and no more than that."""
+
+    def noticing(original: Function) -> Function:
+        def differentiate(*args: Any, **kwargs: Any) -> Any:
+            notice()
+            return standins.call(original, args, kwargs, detours.caller())
+
+        return differentiate
+
+    for name in WAYS:
+        detours_in_force.set(torch.autograd, name, noticing)
 
 
 def _asking(caller: FrameType) -> FrameType:

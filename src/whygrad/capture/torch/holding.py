@@ -99,6 +99,8 @@ class Held:
     looks: int = 0
     """Its steps at which the gradients were looked at."""
     parameters: tuple[int, ...] = ()
+    groups: tuple[tuple[int, ...], ...] = ()
+    """The same by parameter group."""
     twice: frozenset[int] = frozenset()
     maximizes: bool = False
     adaptive: bool = False
@@ -106,6 +108,8 @@ class Held:
     rates: tuple[float, ...] = ()
     scheduled: bool = False
     """Its learning rates were seen to change."""
+    governed: bool = False
+    """A scheduler sets them: it notes the first ones in the groups."""
     there: int = 0
     """When it was last seen to be alive."""
     known: list[Known] = field(default_factory=list)
@@ -139,6 +143,7 @@ class Held:
             rates = tuple(float(group["lr"]) for group in groups(optimizer) if "lr" in group)
             self.scheduled = self.scheduled or (bool(self.rates) and rates != self.rates)
             self.rates, self.there = rates, now
+            self.governed = any("initial_lr" in group for group in groups(optimizer))
 
     def attend(self) -> None:
         """The next step is looked at."""

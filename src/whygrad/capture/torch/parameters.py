@@ -67,6 +67,10 @@ class Known:
     rewritten: bool = False
     still: int = 0
     refreshed: Refreshed = field(default_factory=Refreshed)
+    vain: int = 0
+    """Of `consumed`, the steps before a look at which all values were exactly the first ones."""
+    sampled: bool = False
+    """Only some of the values are compared."""
     same_memory: set[int] = field(default_factory=set)
     thread: int = 0
     """Who trains it; 0 while nobody does, -1 when several threads' steps move it."""

@@ -121,6 +121,10 @@ class Protocol:
             return
         tensors = [p for group in groups(optimizer) for p in group["params"] if isinstance(p, Tensor)]
         held.known = [self.parameters.register(p) for p in tensors]
+        held.groups = tuple(
+            tuple(self.parameters.register(p).number for p in group["params"] if isinstance(p, Tensor))
+            for group in groups(optimizer)
+        )
         for known, tensor in zip(held.known, tensors, strict=True):
             if not known.consumed:
                 known.wanted = tensor.requires_grad

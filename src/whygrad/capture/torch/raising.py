@@ -58,6 +58,10 @@ class Errors:
         self._steps: dict[int, tuple[int, Site | None]] = {}
         self._writes: dict[int, Node] = {}
 
+    def about(self, error: Exception) -> Raised | None:
+        """What is known of this one."""
+        return self.raised if self.error == id(error) else None
+
     def stepped(self, held: Held, frame: FrameType) -> None:
         """From here on the values of these parameters are not those the earlier forward saw."""
         place = (self.shadow.serial, frames.user_site(frame))

@@ -13,6 +13,7 @@ import torch
 from whygrad.capture.torch.elsewhere import unfit
 from whygrad.capture.torch.holding import Held
 from whygrad.capture.torch.unheard import opaque
+from whygrad.capture.torch.weights import Before
 from whygrad.trace import Step
 
 if TYPE_CHECKING:
@@ -102,9 +103,10 @@ class Stepping:
         self.completed = capture.clock.now
         capture.close_if_enough()
 
-    def _compare(self, step: Step, before: Any) -> None:
-        before = [seen for seen in before if not opaque(seen[0])]
-        step.changed = self.capture.weights.after_step(before)
+    def _compare(self, step: Step, before: list[Before]) -> None:
+        before = [seen for seen in before if not opaque(seen.tensor)]
+        step.stayed = self.capture.weights.stayed(before)
+        step.changed = len(step.stayed) < len(before) if before else None
         step.rounded_away = self.capture.weights.rounded_away(before)
 
     def look(self, updates: int) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import torch
 
 from whygrad.capture.torch import methods
+from whygrad.capture.torch.finiteness import Finiteness, readable
 from whygrad.capture.torch.following import Following
 from whygrad.capture.torch.parameters import Known, Parameters
 from whygrad.capture.torch.transfer import Parcel
-from whygrad.capture.torch.unheard import NoFunctions, NoHistory, NoOperations, opaque
+from whygrad.capture.torch.unheard import NoFunctions, NoHistory, NoOperations
 
 Tensor = torch.Tensor
 SAMPLED = 256
@@ -24,11 +26,22 @@ ROUNDING = 1e-5
 HALF = (torch.bfloat16, torch.float16)
 
 
+class Before(NamedTuple):
+    """A parameter with a gradient that is not zero, just before a step."""
+
+    number: int
+    tensor: Tensor
+    values: Tensor
+    where: Tensor | None
+    """The places of these values; None: all of them."""
+
+
 class Weights:
     """Samples of the values, compared now and then."""
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
+        self.finiteness = Finiteness(parameters)
         self._first: dict[int, tuple[Tensor | None, int, int]] = {}
         """First values, the updates there had been by then, and the version of the tensor."""
         self._updates = 0
@@ -72,6 +85,7 @@ class Weights:
         for found in pairs.values():
             self._send(found, updates)
         self.following.look(updates, held)
+        self.finiteness.look(held)
         self._collect()
         self.parameters.find_shared()
 
@@ -87,6 +101,7 @@ class Weights:
 
     def _collect(self, *, wait: bool = False) -> None:
         self.following.collect(wait=wait)
+        self.finiteness.collect(wait=wait)
         while self._late and (wait or self._late[0][0].arrived()):
             parcel, knowns, updates = self._late.pop(0)
             parcel.wait()
@@ -96,13 +111,13 @@ class Weights:
 
     def _conclude(self, known: Known, shift: float, updates: int, written: bool) -> None:
         _, since, _ = self._first[known.number]
-        known.finite = math.isfinite(shift)
         known.shift, known.moved = shift, not shift <= ROUNDING
+        known.vain = known.consumed if shift == 0.0 else 0
         known.still = 0 if known.moved else updates - since
         known.rewritten = not known.moved and written
 
     def finish(self, updates: int, held: set[int]) -> None:
-        """The last look, at the end of the run: now the device may be waited for."""
+        """The last look, at the end of the run, also where no optimizer stepped: now the device may be waited for."""
         self.look(updates, held)
         self._collect(wait=True)
 
@@ -111,30 +126,29 @@ class Weights:
         if tensor is not None and known.number not in self._first:
             version = 0 if tensor.is_inference() else tensor._version
             self._first[known.number] = _sample(tensor), self._updates, version
+            known.sampled = tensor.numel() > SAMPLED
 
-    def before_step(self, tensors: list[tuple[Known, Tensor]]) -> list[tuple[Tensor, Tensor, Tensor | None]]:
-        """What a step is about to change: tensor, its values, and where in it they stand."""
+    def before_step(self, tensors: list[tuple[Known, Tensor]]) -> list[Before]:
+        """What a step is about to change."""
         out = []
-        for _, tensor in tensors:
+        for known, tensor in tensors:
             grad = tensor.grad
-            if grad is None or grad.is_sparse or not _plain(tensor) or not methods.true(methods.any_of(grad)):
+            if grad is None or grad.is_sparse or not readable(tensor) or not methods.true(methods.any_of(grad)):
                 continue
             where = None
             if tensor.numel() > WHOLE:
                 where = methods.absolute(grad.reshape(-1)).topk(16).indices
-            out.append((tensor, methods.clone(_at(tensor, where)), where))
+            out.append(Before(known.number, tensor, methods.clone(_at(tensor, where)), where))
         return out
 
-    def after_step(self, before: list[tuple[Tensor, Tensor, Tensor | None]]) -> bool | None:
-        """Whether anything moved; None when there was no gradient that could have moved it."""
-        if not before:
-            return None
-        return any(not torch.equal(_at(tensor, where), values) for tensor, values, where in before)
+    def stayed(self, before: list[Before]) -> frozenset[int]:
+        """Those that the step has not moved."""
+        return frozenset(n for n, tensor, values, where in before if torch.equal(_at(tensor, where), values))
 
-    def rounded_away(self, before: list[tuple[Tensor, Tensor, Tensor | None]]) -> float | None:
+    def rounded_away(self, before: list[Before]) -> float | None:
         """Of weights in half precision that had a gradient: the share that the step left as they were."""
         kept = moved = 0
-        for tensor, values, where in before:
+        for _, tensor, values, where in before:
             if tensor.dtype in HALF and tensor.grad is not None:
                 wanted = _at(tensor.grad, where) != 0
                 still = (_at(tensor, where) == values) & wanted
@@ -147,12 +161,8 @@ def _at(tensor: Tensor, where: Tensor | None) -> Tensor:
     return flat if where is None else flat[where]
 
 
-def _plain(tensor: Tensor) -> bool:
-    return type(tensor) in (Tensor, torch.nn.Parameter) and not (tensor.is_meta or tensor.is_nested or opaque(tensor))
-
-
 def _sample(tensor: Tensor) -> Tensor | None:
-    if not _plain(tensor) or tensor.layout != torch.strided or not tensor.numel():
+    if not readable(tensor):
         return None
     with NoFunctions(), NoOperations(), NoHistory():
         flat = methods.detach(torch.view_as_real(tensor) if tensor.is_complex() else tensor).reshape(-1)

@@ -43,7 +43,7 @@ def _facts(report: Report, running: bool) -> list[tuple[str, str]]:
     arguments = " ".join(report.arguments)
     script = report.script.removesuffix(arguments).rstrip() if arguments else report.script
     watched = f"{report.updates} watched" + (f", {report.traced_updates} traced" if report.traced_updates else "")
-    trained = sum(1 for p in report.parameters if p.consumed_by)
+    trained = sum(1 for p in report.parameters if p.trained)
     facts = [
         ("script", script),
         ("arguments", arguments),
