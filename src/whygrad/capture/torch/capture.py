@@ -17,7 +17,7 @@ from whygrad.capture.clock import Clock
 from whygrad.capture.detours import Detours
 from whygrad.capture.guard import Guard
 from whygrad.capture.options import Options
-from whygrad.capture.torch import raising, swapping, threads, transforms
+from whygrad.capture.torch import raising, swapping, threads, transforms, unnoticed
 from whygrad.capture.torch.assembly import assemble
 from whygrad.capture.torch.backwards import Backwards
 from whygrad.capture.torch.compiled import Compiled
@@ -190,6 +190,7 @@ class Capture:
         self.entrances.follow(self.during)
         transforms.follow(self.during, self.recorder, self.guard, lambda: self.recording)
         threads.follow(self.during, self.mode, self.guard)
+        unnoticed.follow(self.during)
         self.compiled.follow(self.during)
         self.gradients.follow(self.during)
         self.sampling.scaling.follow(self.during)
