@@ -203,7 +203,7 @@ class Capture:
         self.protocol.listen(True)
         self.count.quiet = False
         self.slumber.opened()
-        if not self.mode.pause.aside:
+        if not self.mode.pause.aside and not self.compiled.inside():
             threads.insert(self.mode)
 
     def _resume(self) -> None:

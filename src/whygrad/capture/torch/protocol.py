@@ -140,7 +140,6 @@ class Protocol:
         frame = sys._getframe(2)
         closure = len(args) > 1 or kwargs.get("closure") is not None  # args[0] is the optimizer itself
         self.guard(lambda: self._step(optimizer, closure, frame), "step")
-        self._await_end(self.sampling or self.attentive or self._evaluating is not None)
 
     def _step(self, optimizer: Any, closure: bool, frame: FrameType) -> None:
         held = self.seen(optimizer, frame)
@@ -150,8 +149,10 @@ class Protocol:
         if looked:
             self._stepping(held, optimizer, closure, frame)
         self._sample(held, optimizer, closure, frame)
-        if not (self.sampling or self.attentive or self._evaluating is not None):
+        awaited = self.sampling or self.attentive or self._evaluating is not None
+        if not awaited:
             held.let_pass()
+        self._await_end(awaited)
 
     def _sample(self, held: Held, optimizer: Any, closure: bool, frame: FrameType) -> None:
         if held.steps >= held.next_sample or self.attentive:
