@@ -108,6 +108,12 @@ DEFECTS = (
         ((" and not self.compiled.inside():", ":"),),
     ),
     Defect(
+        "instructions are compiled in the middle of the run",
+        "interpreter/compiling_forbidden",
+        "capture/torch/capture.py",
+        (("        self.protocol.on_construction = self.compiled.prepare\n", ""),),
+    ),
+    Defect(
         "attention in evaluation finds whygrad's mode and takes the slower path",
         "features/attention_in_evaluation[padded]",
         "capture/torch/unnoticed.py",

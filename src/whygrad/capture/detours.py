@@ -107,6 +107,11 @@ class Detours:
             self._undo.pop()()
 
 
+def prepare(function: FunctionType) -> None:
+    """Make what `set` exchanges, for later: a script may forbid that anything is compiled from some moment on."""
+    _instructions(function)
+
+
 def caller() -> FrameType:
     """The frame that called the function that leads past whoever asks."""
     frame = sys._getframe(2)

@@ -102,6 +102,7 @@ class Capture:
         self.sampling.scaling.on_scaled = self.gradients.scaled
         self._always, self.during = Detours(torch.compiler.is_compiling), Detours(torch.compiler.is_compiling)
         self.compiled = Compiled(self)
+        self.protocol.on_construction = self.compiled.prepare
         self.tracing = False
         self.calls_at_backward = 0
         self.traced_updates = 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from types import CellType, CodeType, FrameType
+from types import CellType, CodeType, FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -62,6 +62,12 @@ class Compiled:
             return out
 
         return compile_
+
+    def prepare(self) -> None:
+        """The compiler may have been loaded in the meantime: by an optimizer, say (torch 2.13)."""
+        starting = getattr(sys.modules.get(_HOME), _STARTING, None)
+        if isinstance(starting, FunctionType):
+            detours.prepare(starting)
 
     def follow(self, during: Detours) -> None:
         compiler = sys.modules.get(_HOME)

@@ -52,6 +52,7 @@ class Protocol:
         """The step that is running was sampled."""
         self._evaluating: Held | None = None
         """Whose step is running with a closure, and is looked at when it is over."""
+        self.on_construction: Callable[[], None] = lambda: None
         self.on_growth: Callable[[FrameType], None] = lambda _: None
         self.on_look: Callable[[int], None] = lambda _: None
         self.before_step: Callable[[Held, bool, FrameType], None] = lambda *_: None
@@ -95,9 +96,13 @@ class Protocol:
         def init(optimizer: Any, *args: Any, **kwargs: Any) -> None:
             frame = detours.caller()
             standins.call(original, (optimizer, *args), kwargs, frame)
-            self.guard(lambda: self.seen(optimizer, frame), "optimizer")
+            self.guard(lambda: self._constructed(optimizer, frame), "optimizer")
 
         return init
+
+    def _constructed(self, optimizer: Any, frame: FrameType) -> None:
+        self.seen(optimizer, frame)
+        self.on_construction()
 
     def seen(self, optimizer: Any, frame: FrameType | None) -> Held:
         """Register an optimizer, at its construction or (made earlier) at its first step."""
