@@ -99,6 +99,33 @@ def test_an_update_that_is_compiled_whole_is_healthy(tmp_path: Path) -> None:
     assert (watching.report.verdict, watching.report.updates) == ("healthy", 12)
 
 
+@pytest.mark.parametrize(("cut", "codes"), [(False, []), (True, ["WG107"])])
+def test_tracing_that_begins_inside_a_compiled_update_compiles_nothing_anew(cut: bool, codes: list[str]) -> None:
+    from torch._dynamo.testing import CompileCounter
+
+    net, counter = nn.Linear(4, 1), CompileCounter()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+
+    @torch.compile(backend=counter)
+    def update(x: Tensor) -> None:
+        out: Tensor = net(x)
+        loss = (out.detach().requires_grad_() if cut else out).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    with whygrad.watch() as watching:
+        update(torch.randn(8, 4))
+        graphs = counter.frame_count
+        for _ in range(44):  # Some are traced again from the 20th step on, and that begins at the step.
+            update(torch.randn(8, 4))
+            assert len(torch.overrides._get_current_function_mode_stack()) <= 1
+    assert counter.frame_count == graphs
+    assert [finding.code for finding in watching.report.loud] == codes
+    assert watching.report.updates == 45
+    assert torch.overrides._get_current_function_mode_stack() == []
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_each_is_compiled_once(backend: str) -> None:
     from torch._dynamo.testing import CompileCounterWithBackend

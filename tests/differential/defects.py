@@ -99,7 +99,25 @@ DEFECTS = (
         "functions are compiled anew with whygrad's mode on the stack",
         "features/compiled",
         "capture/torch/compiled.py",
-        (("        mode = self.capture.mode\n", "        return\n"),),
+        (("        if _cleanups(frame) is not None and threads.remove(self.capture.mode):\n", "        if False:\n"),),
+    ),
+    Defect(
+        "tracing that begins inside a compiled update puts the mode back at once",
+        "features/compiled_updates[whole]",
+        "capture/torch/capture.py",
+        ((" and not self.compiled.inside():", ":"),),
+    ),
+    Defect(
+        "instructions are compiled in the middle of the run",
+        "interpreter/compiling_forbidden",
+        "capture/torch/capture.py",
+        (("        self.protocol.on_construction = self.compiled.prepare\n", ""),),
+    ),
+    Defect(
+        "attention in evaluation finds whygrad's mode and takes the slower path",
+        "features/attention_in_evaluation[padded]",
+        "capture/torch/unnoticed.py",
+        (("        threads.remove(mode)\n", "        pass\n"),),
     ),
     Defect(
         "a status that does not fit ends in an exception of whygrad's",

@@ -59,10 +59,7 @@ class Detours:
 
     def _exchange(self, function: FunctionType, make: Making, finish: Function | None = None) -> None:
         before, ours, number = _instructions(function, finished=finish is not None)
-        original = FunctionType(
-            before, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-        )
-        original.__kwdefaults__ = function.__kwdefaults__
+        original = variant(function, before)
         setattr(_junction, f"original_{number}", original)
         setattr(_junction, f"handler_{number}", make(original))
         setattr(_junction, f"compiling_{number}", self._compiling)
@@ -101,6 +98,11 @@ class Detours:
             self._undo.pop()()
 
 
+def prepare(function: FunctionType) -> None:
+    """Make what `set` exchanges, for later: a script may forbid that anything is compiled from some moment on."""
+    _instructions(function)
+
+
 def caller() -> FrameType:
     """The frame that called the function that leads past whoever asks."""
     frame = sys._getframe(2)
@@ -113,13 +115,12 @@ def hidden(function: Function) -> Function:
     Python itself leaves out the frames of its import system, and knows them by the name of their file.
     """
     assert isinstance(function, FunctionType)
-    found = FunctionType(
-        function.__code__.replace(co_filename=_UNCOUNTED),
-        function.__globals__,
-        function.__name__,
-        function.__defaults__,
-        function.__closure__,
-    )
+    return variant(function, function.__code__.replace(co_filename=_UNCOUNTED))
+
+
+def variant(function: FunctionType, code: CodeType) -> FunctionType:
+    """The same function with other instructions."""
+    found = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
     found.__kwdefaults__ = function.__kwdefaults__
     return found
 

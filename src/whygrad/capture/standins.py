@@ -18,6 +18,8 @@ NAME = "<on behalf of the caller>"
 LEVELS = 5
 """Frames that functions written in Python may count through (torch 2.13's nn.Softmax says five). One written in C
 warns about its caller."""
+made: list[Callable[[CodeType], None]] = []
+"""Told of the code of each, before it runs: a compiler is not to take it for the script's."""
 _MOST = 4096
 _known: dict[tuple[int, int], tuple[CodeType, FunctionType]] = {}
 """By code and instruction; the code itself is kept, so that its identity does not pass to another."""
@@ -50,7 +52,10 @@ def _standing_in(frame: FrameType) -> FunctionType:
     if found is None or found[1].__globals__ is not frame.f_globals:
         if len(_known) >= _MOST:
             _known.clear()
-        found = _known[key] = frame.f_code, FunctionType(_code(frame), frame.f_globals)
+        code = _code(frame)
+        for told in made:
+            told(code)
+        found = _known[key] = frame.f_code, FunctionType(code, frame.f_globals)
     return found[1]
 
 

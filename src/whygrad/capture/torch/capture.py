@@ -17,7 +17,7 @@ from whygrad.capture.clock import Clock
 from whygrad.capture.detours import Detours
 from whygrad.capture.guard import Guard
 from whygrad.capture.options import Options
-from whygrad.capture.torch import raising, swapping, threads, transforms
+from whygrad.capture.torch import raising, swapping, threads, transforms, unnoticed
 from whygrad.capture.torch.assembly import assemble
 from whygrad.capture.torch.backwards import Backwards
 from whygrad.capture.torch.compiled import Compiled
@@ -102,6 +102,7 @@ class Capture:
         self.sampling.scaling.on_scaled = self.gradients.scaled
         self._always, self.during = Detours(torch.compiler.is_compiling), Detours(torch.compiler.is_compiling)
         self.compiled = Compiled(self)
+        self.protocol.on_construction = self.compiled.prepare
         self.tracing = False
         self.calls_at_backward = 0
         self.traced_updates = 0
@@ -198,6 +199,7 @@ class Capture:
         self.entrances.follow(self.during)
         transforms.follow(self.during, self.recorder, self.guard, lambda: self.recording)
         threads.follow(self.during, self.mode, self.guard)
+        unnoticed.follow(self.during)
         self.compiled.follow(self.during)
         self.gradients.follow(self.during)
         self.sampling.scaling.follow(self.during)
@@ -210,7 +212,7 @@ class Capture:
         self.protocol.listen(True)
         self.count.quiet = False
         self.slumber.opened()
-        if not self.mode.pause.aside:
+        if not self.mode.pause.aside and not self.compiled.inside():
             threads.insert(self.mode)
 
     def _resume(self) -> None:

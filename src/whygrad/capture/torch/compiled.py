@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from types import CellType, FrameType
+from types import CellType, CodeType, FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -31,6 +31,9 @@ MOST_NODES = 20_000
 _EMPTY = CellType()
 _HOME = "torch._dynamo.eval_frame"
 _RULES = "torch._dynamo.trace_rules"
+_compiler: Any = torch._C._dynamo.eval_frame
+_SKIP, _COMPILE = _compiler._FrameAction.SKIP, _compiler._FrameAction.DEFAULT
+_RUNNING = "compile_wrapper"
 _STARTING = "_callback_from_stance"
 """Called by every compiled function right before it starts. What it finds in the list `cleanups` of its caller is
 called when the function is over, however it ends."""
@@ -47,6 +50,8 @@ class Compiled:
     def attach(self, always: Detours) -> None:
         """The compiler is loaded by the first function that is to be compiled."""
         always.set(torch, "compile", self._compiling)
+        if _skip not in standins.made:
+            standins.made.append(_skip)
 
     def _compiling(self, original: Function) -> Function:
         def compile_(*args: Any, **kwargs: Any) -> Any:
@@ -57,6 +62,12 @@ class Compiled:
             return out
 
         return compile_
+
+    def prepare(self) -> None:
+        """The compiler may have been loaded in the meantime: by an optimizer, say (torch 2.13)."""
+        starting = getattr(sys.modules.get(_HOME), _STARTING, None)
+        if isinstance(starting, FunctionType):
+            detours.prepare(starting)
 
     def follow(self, during: Detours) -> None:
         compiler = sys.modules.get(_HOME)
@@ -74,10 +85,20 @@ class Compiled:
         return starting
 
     def _step_aside(self, frame: FrameType) -> None:
-        mode = self.capture.mode
-        cleanups = frames.variables(frame).get("cleanups")
-        if type(cleanups) is list and threads.remove(mode):
-            mode.pause.begin()
+        if _cleanups(frame) is not None and threads.remove(self.capture.mode):
+            self._off(frame)
+
+    def inside(self) -> bool:
+        """Whether tracing begins while a compiled function runs; then the mode waits until that is over."""
+        outermost = _outermost(sys._getframe(1)) if _HOME in sys.modules else None
+        if outermost is not None:
+            self._off(outermost)
+        return outermost is not None
+
+    def _off(self, frame: FrameType) -> None:
+        self.capture.mode.pause.begin()
+        cleanups = _cleanups(frame)
+        if cleanups is not None and self._over not in cleanups:
             cleanups.append(self._over)
 
     def _over(self) -> None:
@@ -114,6 +135,30 @@ class Compiled:
             node.region = recorder.regions.current()
         recorder.place(node, frame)
         recorder.shadow.put(out, node)
+
+
+def _cleanups(frame: FrameType) -> list[Any] | None:
+    found = frames.variables(frame).get("cleanups")
+    return found if type(found) is list else None
+
+
+def _outermost(frame: FrameType | None) -> FrameType | None:
+    """The call of a compiled function, on this thread's stack, that has no other around it."""
+    found = None
+    while frame is not None:
+        if (
+            frame.f_code.co_name == _RUNNING
+            and frame.f_globals.get("__name__") == _HOME
+            and _cleanups(frame) is not None
+        ):
+            found = frame
+        frame = frame.f_back
+    return found
+
+
+def _skip(code: CodeType) -> None:
+    """The compiler runs it as it is, and goes on with what it calls."""
+    _compiler.set_code_exec_strategy(code, _compiler._FrameExecStrategy(_SKIP, _COMPILE))
 
 
 def _left_out() -> None:

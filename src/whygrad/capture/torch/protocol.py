@@ -52,6 +52,7 @@ class Protocol:
         """The step that is running was sampled."""
         self._evaluating: Held | None = None
         """Whose step is running with a closure, and is looked at when it is over."""
+        self.on_construction: Callable[[], None] = lambda: None
         self.on_growth: Callable[[FrameType], None] = lambda _: None
         self.on_look: Callable[[int], None] = lambda _: None
         self.before_step: Callable[[Held, bool, FrameType], None] = lambda *_: None
@@ -95,9 +96,13 @@ class Protocol:
         def init(optimizer: Any, *args: Any, **kwargs: Any) -> None:
             frame = detours.caller()
             standins.call(original, (optimizer, *args), kwargs, frame)
-            self.guard(lambda: self.seen(optimizer, frame), "optimizer")
+            self.guard(lambda: self._constructed(optimizer, frame), "optimizer")
 
         return init
+
+    def _constructed(self, optimizer: Any, frame: FrameType) -> None:
+        self.seen(optimizer, frame)
+        self.on_construction()
 
     def seen(self, optimizer: Any, frame: FrameType | None) -> Held:
         """Register an optimizer, at its construction or (made earlier) at its first step."""
@@ -144,7 +149,6 @@ class Protocol:
         frame = sys._getframe(2)
         closure = len(args) > 1 or kwargs.get("closure") is not None  # args[0] is the optimizer itself
         self.guard(lambda: self._step(optimizer, closure, frame), "step")
-        self._await_end(self.sampling or self.attentive or self._evaluating is not None)
 
     def _step(self, optimizer: Any, closure: bool, frame: FrameType) -> None:
         held = self.seen(optimizer, frame)
@@ -154,8 +158,10 @@ class Protocol:
         if looked:
             self._stepping(held, optimizer, closure, frame)
         self._sample(held, optimizer, closure, frame)
-        if not (self.sampling or self.attentive or self._evaluating is not None):
+        awaited = self.sampling or self.attentive or self._evaluating is not None
+        if not awaited:
             held.let_pass()
+        self._await_end(awaited)
 
     def _sample(self, held: Held, optimizer: Any, closure: bool, frame: FrameType) -> None:
         if held.steps >= held.next_sample or self.attentive:

@@ -18,7 +18,7 @@ import torch
 from whygrad.capture import detours, standins
 from whygrad.capture.blame import our_own
 from whygrad.capture.detours import Detours, Function
-from whygrad.capture.torch import modules
+from whygrad.capture.torch import modules, unnoticed
 from whygrad.capture.torch.mode import REPEATED
 
 if TYPE_CHECKING:
@@ -207,7 +207,8 @@ def _rarest(networks: list[Any]) -> tuple[type | None, int]:
 
 
 def _torchs(kind: type) -> bool:
-    return kind.__module__.startswith("torch.nn.modules.")
+    # Those that are led past us already are known by their own instructions, which ours would hide.
+    return kind.__module__.startswith("torch.nn.modules.") and kind not in unnoticed.LAYERS
 
 
 def _path(frame: FrameType | None) -> int:

@@ -1,4 +1,4 @@
-"""Our own work on tensors, of which nobody hears: no mode, no subclass and no wrapper of the script's."""
+"""Our own work on tensors, of which nobody hears: no mode, no subclass and no wrapper of the script's, no compiler."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ NoFunctions: Any = torch._C.DisableTorchFunction
 NoOperations: Any = torch._C._DisableTorchDispatch
 NoHistory: Any = torch._C._AutoDispatchBelowAutograd
 """No gradient is recorded. (`torch.no_grad` may be the script's own by now.)"""
+compile_by: Callable[[Any], Any] = torch._C._dynamo.eval_frame.set_eval_frame
+"""Who compiles what this thread calls: a callback of the compiler's while a compiled function runs, else None. It would
+take up our frames, too, and count them."""
 _keys = torch._C._dispatch_keys
 _PYTHON = torch._C.DispatchKey.Python
 
@@ -25,12 +28,20 @@ class UnheardGuard(Guard):
     """Whatever runs behind it is unheard."""
 
     def unlocked(self, work: Callable[[], T], part: str) -> T | None:
-        with NoFunctions(), NoOperations():
-            return super().unlocked(work, part)
+        compiler = compile_by(None)
+        try:
+            with NoFunctions(), NoOperations():
+                return super().unlocked(work, part)
+        finally:
+            compile_by(compiler)
 
     def final(self, work: Callable[[], T], part: str) -> T | None:
-        with NoFunctions(), NoOperations():
-            return super().final(work, part)
+        compiler = compile_by(None)
+        try:
+            with NoFunctions(), NoOperations():
+                return super().final(work, part)
+        finally:
+            compile_by(compiler)
 
 
 def opaque(tensor: torch.Tensor) -> bool:

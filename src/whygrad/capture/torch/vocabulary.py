@@ -82,7 +82,8 @@ LAYERS = frozenset(
     """linear bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d embedding
     embedding_bag gru lstm rnn_tanh rnn_relu gru_cell lstm_cell rnn_tanh_cell rnn_relu_cell layer_norm batch_norm
     group_norm rms_norm instance_norm multi_head_attention_forward matmul mm bmm addmm baddbmm addbmm einsum mv
-    __matmul__ __rmatmul__ prelu scaled_dot_product_attention vmap torch.compile""".split()
+    __matmul__ __rmatmul__ prelu scaled_dot_product_attention _native_multi_head_attention
+    _transformer_encoder_layer_fwd vmap torch.compile""".split()
 )
 
 _GRADIENTS: Any = (torch.Tensor.grad, torch.Tensor._grad)  # descriptors, whatever the stubs say of them
