@@ -120,8 +120,7 @@ class Backwards:
     def _look(self, pending: _Pending, loss: Tensor, root: Node, count: int) -> None:
         """What the loss is made of, for the matrix and, where the update is sampled, for the telemetry."""
         capture, backward = self.capture, pending.backward
-        # A hook of the user's would notice that the terms are differentiated one by one.
-        apart = count < MEASURED and not capture.mode.hooked and loss.numel() == 1 and torch.is_grad_enabled()
+        apart = count < MEASURED and loss.numel() == 1 and torch.is_grad_enabled() and not self._noticed()
         if not apart and not capture.count.measured:
             return
         number = capture.extraction.take(root)
@@ -131,6 +130,10 @@ class Backwards:
         if capture.count.measured:
             graph = capture.extraction.graph
             capture.guard(lambda: capture.shown.look(backward, graph, number), "telemetry")
+
+    def _noticed(self) -> bool:
+        """Whether anything of the user's would show that the terms are differentiated one by one, or cannot bear it."""
+        return self.capture.mode.hooked or self.capture.shadow.wrapped
 
     def _measure(self, backward: Backward, loss: Tensor, number: int) -> None:
         try:

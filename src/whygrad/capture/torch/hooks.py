@@ -21,10 +21,10 @@ def observe(node: Node, tensor: torch.Tensor, frame: FrameType, guard: Guard) ->
     arrived = [False]
 
     def incoming(grad: Any) -> None:
-        arrived[0] = bool(guard(lambda: _real(grad), "hooks"))
+        arrived[0] = bool(guard(lambda: real(grad), "hooks"))
 
     def outgoing(grad: Any) -> None:
-        if arrived[0] and guard(lambda: _real(grad), "hooks") is False:
+        if arrived[0] and guard(lambda: real(grad), "hooks") is False:
             node.silenced = dict.fromkeys(range(len(node.inputs)), "zeros")
             node.hook = place
 
@@ -34,5 +34,6 @@ def observe(node: Node, tensor: torch.Tensor, frame: FrameType, guard: Guard) ->
     return lambda: tensor.register_hook(outgoing) and None
 
 
-def _real(grad: torch.Tensor) -> bool:
-    return not grad.is_meta and not opaque(grad) and methods.true(methods.any_of(grad))
+def real(grad: torch.Tensor) -> bool | None:
+    """Whether anything in it is not zero; None where that cannot be read."""
+    return None if grad.is_meta or opaque(grad) else methods.true(methods.any_of(grad))

@@ -48,7 +48,8 @@ class ShadowMode(TorchFunctionMode):
         """The call at which it has been long that anything new was called, or a loss differentiated."""
         self.on_long: Callable[[], None] = lambda: None
         self.hooked = False
-        """The user has registered a hook on some tensor, or on the values that are saved for backward."""
+        """The user has registered a hook on some tensor, or on the values that are saved for backward, or has one of
+        autograd's nodes in hand, which take hooks that nobody can see."""
         self.on_error: Callable[[Any, Any, Exception, FrameType], None] = lambda *_: None
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -80,6 +81,8 @@ class ShadowMode(TorchFunctionMode):
             if name != "backward":
                 self._raised(name, args, error, frame)
             raise
+        if name == "grad_fn" and out is not None:
+            self.hooked = True
         if kind is not Role.IGNORE and not torch._C._are_functorch_transforms_active():
             self.calls += 1
             self._record(func, types, args, kwargs, out, frame)

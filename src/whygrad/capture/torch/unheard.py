@@ -33,10 +33,16 @@ class UnheardGuard(Guard):
             return super().final(work, part)
 
 
+def wrapper(tensor: torch.Tensor) -> bool:
+    """Whether its operations are the affair of Python code: without that, whoever computes with it reads memory that is
+    not there, and ends the process (torch 2.13)."""
+    return bool(_keys(tensor).has(_PYTHON))
+
+
 def opaque(tensor: torch.Tensor) -> bool:
     """Whether its values cannot be read: fake tensors have none, wrappers hold them somewhere else, and the memory of
     weights that are gathered for each use is freed in between (on a CPU whoever reads it ends the process)."""
-    if _keys(tensor).has(_PYTHON):
+    if wrapper(tensor):
         return True
     try:
         return tensor.numel() > 0 and tensor.untyped_storage().nbytes() == 0

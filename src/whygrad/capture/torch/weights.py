@@ -113,7 +113,9 @@ class Weights:
         out = []
         for _, tensor in tensors:
             grad = tensor.grad
-            if grad is None or grad.is_sparse or not _plain(tensor) or not methods.true(methods.any_of(grad)):
+            if grad is None or grad.is_sparse or opaque(grad) or not _plain(tensor):
+                continue
+            if not methods.true(methods.any_of(grad)):
                 continue
             where = None
             if tensor.numel() > WHOLE:
