@@ -13,6 +13,8 @@ import torch
 
 from whygrad.capture import frames
 from whygrad.capture.torch import methods, sharing
+from whygrad.capture.torch.elsewhere import noted
+from whygrad.capture.torch.hushed import hushed
 from whygrad.capture.torch.shadow import Node
 from whygrad.capture.torch.unheard import NoFunctions, NoHistory, NoOperations, opaque
 from whygrad.collector import Rest
@@ -133,11 +135,12 @@ class Backwards:
 
     def _noticed(self) -> bool:
         """Whether anything of the user's would show that the terms are differentiated one by one, or cannot bear it."""
-        return self.capture.mode.hooked or self.capture.shadow.wrapped
+        return self.capture.mode.hooked or self.capture.shadow.wrapped or noted()
 
     def _measure(self, backward: Backward, loss: Tensor, number: int) -> None:
+        graph, parameters = self.capture.extraction.graph, self.capture.parameters
         try:
-            sharing.measure(backward, loss, self.capture.extraction.graph, number, self.capture.parameters)
+            hushed(lambda: sharing.measure(backward, loss, graph, number, parameters))
         except RuntimeError:  # A graph that the user's own backward will complain about, or cannot keep.
             backward.squares.clear()
             backward.products.clear()

@@ -14,10 +14,10 @@ from whygrad.capture import frames, standins
 from whygrad.capture.blame import our_own
 from whygrad.capture.guard import LONGEST_WAIT, Guard
 from whygrad.capture.torch import hooks
-from whygrad.capture.torch.elsewhere import listened, rewritten
+from whygrad.capture.torch.elsewhere import listened, profiled, rewritten
 from whygrad.capture.torch.pause import Pause
 from whygrad.capture.torch.recording import Recorder
-from whygrad.capture.torch.unheard import NoFunctions, NoOperations
+from whygrad.capture.torch.unheard import unheard
 from whygrad.capture.torch.vocabulary import Role, role
 
 REPEATED = 4_000
@@ -99,9 +99,8 @@ class ShadowMode(TorchFunctionMode):
         try:
             if self.calls >= self.long_at:
                 self.on_long()
-            if types or listened():  # To read the shape of such a tensor would call the user's own function.
-                with NoFunctions(), NoOperations():
-                    self.recorder.record(func, args, kwargs, out, frame)
+            if types or listened() or profiled():  # The shape of such a tensor would be the user's own function's.
+                unheard(self.recorder.record, func, args, kwargs, out, frame)
             else:
                 self.recorder.record(func, args, kwargs, out, frame)
         except BaseException as error:

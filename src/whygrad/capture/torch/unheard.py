@@ -1,13 +1,15 @@
-"""Our own work on tensors, of which nobody hears: no mode, no subclass and no wrapper of the script's."""
+"""Our own work on tensors, of which nobody hears: no mode, no subclass, no wrapper and no profiler of the script's."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import torch
 
 from whygrad.capture.guard import Guard
+from whygrad.capture.torch.elsewhere import profiled
 
 T = TypeVar("T")
 
@@ -17,20 +19,41 @@ NoFunctions: Any = torch._C.DisableTorchFunction
 NoOperations: Any = torch._C._DisableTorchDispatch
 NoHistory: Any = torch._C._AutoDispatchBelowAutograd
 """No gradient is recorded. (`torch.no_grad` may be the script's own by now.)"""
+_count_operations: Callable[[bool], None] = torch._C._autograd._enable_record_function
 _keys = torch._C._dispatch_keys
 _PYTHON = torch._C.DispatchKey.Python
+
+
+class _Silence(threading.local):
+    """Whether this thread's profiler is shut out already."""
+
+    kept = False
+
+
+_silence = _Silence()
+
+
+def unheard(work: Callable[..., T], *given: Any) -> T:
+    with NoFunctions(), NoOperations():
+        if not profiled() or _silence.kept:
+            return work(*given)
+        try:
+            _silence.kept = True
+            _count_operations(False)
+            return work(*given)
+        finally:
+            _count_operations(True)
+            _silence.kept = False
 
 
 class UnheardGuard(Guard):
     """Whatever runs behind it is unheard."""
 
     def unlocked(self, work: Callable[[], T], part: str) -> T | None:
-        with NoFunctions(), NoOperations():
-            return super().unlocked(work, part)
+        return unheard(super().unlocked, work, part)
 
     def final(self, work: Callable[[], T], part: str) -> T | None:
-        with NoFunctions(), NoOperations():
-            return super().final(work, part)
+        return unheard(super().final, work, part)
 
 
 def wrapper(tensor: torch.Tensor) -> bool:

@@ -86,7 +86,6 @@ LAYERS = frozenset(
 )
 
 _GRADIENTS: Any = (torch.Tensor.grad, torch.Tensor._grad)  # descriptors, whatever the stubs say of them
-
 _NODE: Any = torch.Tensor.grad_fn
 
 _roles: dict[Any, tuple[Role, str]] = {}
