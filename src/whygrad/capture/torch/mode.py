@@ -119,13 +119,12 @@ class ShadowMode(TorchFunctionMode):
 
     def _hooked(self, call: Any, args: Any, kwargs: Any, calling: FrameType) -> Any:
         self.hooked = True
-        recorder = self.recorder
-        after = self.guard(lambda: hooks.observe(recorder.node_of(args[0]), args[0], calling, self.guard), "hooks")
-        with torch._C.DisableTorchFunction():
-            out = standins.call(call, args, kwargs, calling)
-        if after is not None:
-            self.guard(after, "hooks")
-        return out
+        handle = standins.call(call, args, kwargs, calling)
+        self.guard(lambda: self._observe(args[0], handle, calling), "hooks")
+        return handle
+
+    def _observe(self, tensor: torch.Tensor, handle: Any, calling: FrameType) -> None:
+        hooks.observe(self.recorder.node_of(tensor), tensor, handle, calling, self.guard, lambda: self.live)
 
 
 def _method(func: Any) -> Any:
