@@ -26,15 +26,30 @@ Skip = Callable[[bool], None]
 _ABSENT = object()
 _NAME = "__whygrad__"
 _UNCOUNTED = os.path.join(HOME, "not importlib._bootstrap")
-_junction = types.ModuleType(_NAME)
-"""Where the exchanged instructions find us. (torch 2.13's compiler fails on instructions that hold a function as a
-constant; attributes of a module it can follow.)"""
-_exchanged: dict[FunctionType, tuple[CodeType, CodeType, int]] = {}
-"""By function: its instructions, ours, and the number under which the junction knows us. Made once per process."""
+_exchanged: dict[FunctionType, tuple[CodeType, CodeType, Junction]] = {}
+"""By function: its instructions, ours, and where those find us. Made once per process."""
 _LINE_ALONE = 0x80 | 13 << 3
 """An entry of CPython's location table that holds a line and no columns (Objects/locations.md)."""
 _codes: set[int] = set()
 """Identities of our instructions."""
+
+
+class Junction(types.ModuleType):
+    """Where the exchanged instructions of one function find us, by a name of its module's. (torch 2.13's compiler fails
+    on instructions that hold a function as a constant; attributes of a module it can follow.)"""
+
+    def __init__(self, number: int, original: Function) -> None:
+        super().__init__(f"{_NAME}{number}")
+        self.original: Function = original
+        self.handler: Function = original
+        self.compiling: Callable[[], bool] = bool
+        self.finish: Function | None = original
+        self.skip = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For whoever ships functions by value (cloudpickle) to where nobody watches: there they do what they did."""
+        still = {"original": self.original, "handler": self.original, "finish": self.original}
+        return types.SimpleNamespace, (), {**still, "compiling": bool, "skip": False}
 
 
 class Detours:
@@ -61,27 +76,20 @@ class Detours:
     def set_outermost(self, owner: Any, name: str, make: Callable[[Function, Skip], Function]) -> None:
         """The same for a function whose inner calls are of no interest: while `skip(True)` they go straight on."""
         function = vars(owner)[name]
-        _, _, number = _instructions(function, skippable=True)
-        skip = functools.partial(setattr, _junction, f"skip_{number}")
+        _, _, junction = _instructions(function, skippable=True)
+        skip = functools.partial(setattr, junction, "skip")
         skip(False)
         self._exchange(function, lambda original: make(original, skip))
 
     def _exchange(self, function: FunctionType, make: Making, finish: Function | None = None) -> None:
-        before, ours, number = _instructions(function, finished=finish is not None)
-        original = FunctionType(
-            before, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-        )
-        original.__kwdefaults__ = function.__kwdefaults__
-        setattr(_junction, f"original_{number}", original)
-        setattr(_junction, f"handler_{number}", make(original))
-        setattr(_junction, f"compiling_{number}", self._compiling)
-        setattr(_junction, f"finish_{number}", finish)
-        function.__globals__[_NAME] = _junction
+        before, ours, junction = _instructions(function, finished=finish is not None)
+        original = junction.original = _with(before, function)
+        junction.handler, junction.finish, junction.compiling = make(original), finish, self._compiling
+        function.__globals__[junction.__name__] = junction
         function.__code__ = ours
 
         def undo() -> None:
-            setattr(_junction, f"handler_{number}", original)  # A thread may be on its way.
-            setattr(_junction, f"finish_{number}", original)
+            junction.handler = junction.finish = original  # A thread may be on its way.
             if function.__code__ is ours:
                 function.__code__ = before
 
@@ -92,6 +100,8 @@ class Detours:
         replacement = make(original)
         if found is not _ABSENT:
             functools.update_wrapper(replacement, original)
+        if isinstance(owner, types.ModuleType):  # What is written in C may say otherwise, and would not be found there.
+            replacement.__module__, replacement.__qualname__ = owner.__name__, name
         bound = staticmethod(replacement) if name == "__new__" else replacement
         setattr(owner, name, bound)
 
@@ -122,13 +132,12 @@ def hidden(function: Function) -> Function:
     Python itself leaves out the frames of its import system, and knows them by the name of their file.
     """
     assert isinstance(function, FunctionType)
-    found = FunctionType(
-        function.__code__.replace(co_filename=_UNCOUNTED),
-        function.__globals__,
-        function.__name__,
-        function.__defaults__,
-        function.__closure__,
-    )
+    return _with(function.__code__.replace(co_filename=_UNCOUNTED), function)
+
+
+def _with(code: CodeType, function: FunctionType) -> FunctionType:
+    """The same function with these instructions."""
+    found = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
     found.__kwdefaults__ = function.__kwdefaults__
     return found
 
@@ -145,29 +154,29 @@ def ours(code: CodeType) -> bool:
 
 def _instructions(
     function: FunctionType, *, skippable: bool = False, finished: bool = False
-) -> tuple[CodeType, CodeType, int]:
+) -> tuple[CodeType, CodeType, Junction]:
     known = _exchanged.get(function)
     if known is None or known[0] is not function.__code__:
-        number = len(_codes)
-        ours = _leading_past(function.__code__, number, skippable=skippable, finished=finished)
-        known = _exchanged[function] = function.__code__, ours, number
+        junction = Junction(len(_codes), _with(function.__code__, function))
+        ours = _leading_past(function.__code__, junction.__name__, skippable=skippable, finished=finished)
+        known = _exchanged[function] = function.__code__, ours, junction
         _codes.add(id(known[1]))
     return known
 
 
-def _leading_past(code: CodeType, number: int, *, skippable: bool, finished: bool) -> CodeType:
+def _leading_past(code: CodeType, junction: str, *, skippable: bool, finished: bool) -> CodeType:
     """Instructions with the signature, name and place of the original."""
     parameters, passed = _signature(code)
     # A function with variables of an outer one keeps them; the line after the return is never reached.
     outer = f"def outer({', '.join(code.co_freevars)}):\n" if code.co_freevars else "if True:\n"
-    skip = f"{_NAME}.skip_{number} or " if skippable else ""
+    skip = f"{junction}.skip or " if skippable else ""
     attempt = "try" if finished else "if True"
-    finish = f"  except BaseException: {_NAME}.finish_{number}({passed}); raise\n" if finished else ""
+    finish = f"  except BaseException: {junction}.finish({passed}); raise\n" if finished else ""
     source = (
         f"{outer} def {code.co_name}({parameters}):\n"
         f"  {attempt}:\n"
-        f"   if {skip}{_NAME}.compiling_{number}(): return {_NAME}.original_{number}({passed})\n"
-        f"   return {_NAME}.handler_{number}({passed})\n"
+        f"   if {skip}{junction}.compiling(): return {junction}.original({passed})\n"
+        f"   return {junction}.handler({passed})\n"
         f"{finish}"
         f"  {', '.join(code.co_freevars) or None}\n"
     )
