@@ -41,11 +41,11 @@ OWNERS: list[Any] = [
 ]
 """Whole namespaces, so that a patch added later is noticed as well."""
 STAYS = "__whygrad__"
-"""By this name exchanged instructions find their way; a thread may still be in the middle of them at the end."""
+"""By names that begin so exchanged instructions find their way; a thread may be in the middle of them at the end."""
 
 
 def everything() -> dict[tuple[str, str], Any]:
-    found = {(owner.__name__, name): value for owner in OWNERS for name, value in vars(owner).items() if name != STAYS}
+    found = {(o.__name__, name): v for o in OWNERS for name, v in vars(o).items() if not name.startswith(STAYS)}
     found["hooks", "pre"] = list(optimizers._global_optimizer_pre_hooks)
     found["hooks", "post"] = list(optimizers._global_optimizer_post_hooks)
     found["warnings", "showwarning"] = warnings.showwarning

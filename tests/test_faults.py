@@ -43,7 +43,7 @@ HOOKS = """recording:Recorder.record recording:Recorder.node_of recording:Record
     scaling:Scaling.standing sampling:signals .budget:Budget.due .budget:Budget.settle showing:Shown.look
     showing:Shown.of draft:averages draft:noise weights:Weights.finish
     capture:Capture.open scaling:Scaling.follow threads:follow threads:insert hooks:observe
-    hooks:_real entrances:_differs entrances:_watch_backward
+    hooks:real entrances:_differs entrances:_watch_backward
     differentiating:Differentiating.attach""".split()
 
 

@@ -25,15 +25,29 @@ Making = Callable[[Function], Function]
 _ABSENT = object()
 _NAME = "__whygrad__"
 _UNCOUNTED = os.path.join(HOME, "not importlib._bootstrap")
-_junction = types.ModuleType(_NAME)
-"""Where the exchanged instructions find us. (torch 2.13's compiler fails on instructions that hold a function as a
-constant; attributes of a module it can follow.)"""
-_exchanged: dict[FunctionType, tuple[CodeType, CodeType, int]] = {}
-"""By function: its instructions, ours, and the number under which the junction knows us. Made once per process."""
+_exchanged: dict[FunctionType, tuple[CodeType, CodeType, Junction]] = {}
+"""By function: its instructions, ours, and where those find us. Made once per process."""
 _LINE_ALONE = 0x80 | 13 << 3
 """An entry of CPython's location table that holds a line and no columns (Objects/locations.md)."""
 _codes: set[int] = set()
 """Identities of our instructions."""
+
+
+class Junction(types.ModuleType):
+    """Where the exchanged instructions of one function find us, by a name of its module's. (torch 2.13's compiler fails
+    on instructions that hold a function as a constant; attributes of a module it can follow.)"""
+
+    def __init__(self, number: int, original: Function) -> None:
+        super().__init__(f"{_NAME}{number}")
+        self.original: Function = original
+        self.handler: Function = original
+        self.compiling: Callable[[], bool] = bool
+        self.finish: Function | None = original
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For whoever ships functions by value (cloudpickle) to where nobody watches: there they do what they did."""
+        still = {"original": self.original, "handler": self.original, "finish": self.original}
+        return types.SimpleNamespace, (), {**still, "compiling": bool}
 
 
 class Detours:
@@ -58,18 +72,14 @@ class Detours:
             self._bind(owner, name, found, make)
 
     def _exchange(self, function: FunctionType, make: Making, finish: Function | None = None) -> None:
-        before, ours, number = _instructions(function, finished=finish is not None)
-        original = variant(function, before)
-        setattr(_junction, f"original_{number}", original)
-        setattr(_junction, f"handler_{number}", make(original))
-        setattr(_junction, f"compiling_{number}", self._compiling)
-        setattr(_junction, f"finish_{number}", finish)
-        function.__globals__[_NAME] = _junction
+        before, ours, junction = _instructions(function, finished=finish is not None)
+        original = junction.original = variant(function, before)
+        junction.handler, junction.finish, junction.compiling = make(original), finish, self._compiling
+        function.__globals__[junction.__name__] = junction
         function.__code__ = ours
 
         def undo() -> None:
-            setattr(_junction, f"handler_{number}", original)  # A thread may be on its way.
-            setattr(_junction, f"finish_{number}", original)
+            junction.handler = junction.finish = original  # A thread may be on its way.
             if function.__code__ is ours:
                 function.__code__ = before
 
@@ -80,6 +90,8 @@ class Detours:
         replacement = make(original)
         if found is not _ABSENT:
             functools.update_wrapper(replacement, original)
+        if isinstance(owner, types.ModuleType):  # What is written in C may say otherwise, and would not be found there.
+            replacement.__module__, replacement.__qualname__ = owner.__name__, name
         bound = staticmethod(replacement) if name == "__new__" else replacement
         setattr(owner, name, bound)
 
@@ -135,28 +147,28 @@ def ours(code: CodeType) -> bool:
     return id(code) in _codes
 
 
-def _instructions(function: FunctionType, *, finished: bool = False) -> tuple[CodeType, CodeType, int]:
+def _instructions(function: FunctionType, *, finished: bool = False) -> tuple[CodeType, CodeType, Junction]:
     known = _exchanged.get(function)
     if known is None or known[0] is not function.__code__:
-        number = len(_codes)
-        ours = _leading_past(function.__code__, number, finished=finished)
-        known = _exchanged[function] = function.__code__, ours, number
+        junction = Junction(len(_codes), variant(function, function.__code__))
+        ours = _leading_past(function.__code__, junction.__name__, finished=finished)
+        known = _exchanged[function] = function.__code__, ours, junction
         _codes.add(id(known[1]))
     return known
 
 
-def _leading_past(code: CodeType, number: int, *, finished: bool) -> CodeType:
+def _leading_past(code: CodeType, junction: str, *, finished: bool) -> CodeType:
     """Instructions with the signature, name and place of the original."""
     parameters, passed = _signature(code)
     # A function with variables of an outer one keeps them; the line after the return is never reached.
     outer = f"def outer({', '.join(code.co_freevars)}):\n" if code.co_freevars else "if True:\n"
     attempt = "try" if finished else "if True"
-    finish = f"  except BaseException: {_NAME}.finish_{number}({passed}); raise\n" if finished else ""
+    finish = f"  except BaseException: {junction}.finish({passed}); raise\n" if finished else ""
     source = (
         f"{outer} def {code.co_name}({parameters}):\n"
         f"  {attempt}:\n"
-        f"   if {_NAME}.compiling_{number}(): return {_NAME}.original_{number}({passed})\n"
-        f"   return {_NAME}.handler_{number}({passed})\n"
+        f"   if {junction}.compiling(): return {junction}.original({passed})\n"
+        f"   return {junction}.handler({passed})\n"
         f"{finish}"
         f"  {', '.join(code.co_freevars) or None}\n"
     )

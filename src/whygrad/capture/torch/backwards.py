@@ -13,6 +13,8 @@ import torch
 
 from whygrad.capture import frames
 from whygrad.capture.torch import methods, sharing
+from whygrad.capture.torch.elsewhere import noted
+from whygrad.capture.torch.hushed import hushed
 from whygrad.capture.torch.shadow import Node
 from whygrad.capture.torch.swallowing import Swallowing
 from whygrad.capture.torch.unheard import NoFunctions, NoHistory, NoOperations, opaque
@@ -122,8 +124,7 @@ class Backwards:
     def _look(self, pending: _Pending, loss: Tensor, root: Node, count: int) -> None:
         """What the loss is made of, for the matrix and, where the update is sampled, for the telemetry."""
         capture, backward = self.capture, pending.backward
-        # A hook of the user's would notice that the terms are differentiated one by one.
-        apart = count < MEASURED and not capture.mode.hooked and loss.numel() == 1 and torch.is_grad_enabled()
+        apart = count < MEASURED and loss.numel() == 1 and torch.is_grad_enabled() and not self._noticed()
         if not apart and not capture.count.measured:
             return
         number = capture.extraction.take(root)
@@ -134,9 +135,14 @@ class Backwards:
             graph = capture.extraction.graph
             capture.guard(lambda: capture.shown.look(backward, graph, number), "telemetry")
 
+    def _noticed(self) -> bool:
+        """Whether anything of the user's would show that the terms are differentiated one by one, or cannot bear it."""
+        return self.capture.mode.hooked or self.capture.shadow.wrapped or noted()
+
     def _measure(self, backward: Backward, loss: Tensor, number: int) -> None:
+        graph, parameters = self.capture.extraction.graph, self.capture.parameters
         try:
-            sharing.measure(backward, loss, self.capture.extraction.graph, number, self.capture.parameters)
+            hushed(lambda: sharing.measure(backward, loss, graph, number, parameters))
         except RuntimeError:  # A graph that the user's own backward will complain about, or cannot keep.
             backward.squares.clear()
             backward.products.clear()

@@ -15,6 +15,7 @@ from whygrad.capture import detours, standins
 from whygrad.capture.detours import Detours, Function, hidden
 from whygrad.capture.guard import Guard
 from whygrad.capture.torch import methods
+from whygrad.capture.torch.elsewhere import profiled
 from whygrad.capture.torch.failing import finite
 
 Tensor = torch.Tensor
@@ -160,7 +161,8 @@ class Differentiating:
             grad_variables: Any = None,
             inputs: Any = None,
         ) -> Any:
-            if count.host and count.passing > 1 and type(tensors) is Tensor and not _listeners() and not _modes():
+            alone = not _listeners() and not _modes() and not profiled()
+            if count.host and count.passing > 1 and type(tensors) is Tensor and alone:
                 try:
                     value = _item(tensors)
                 except (RuntimeError, TypeError):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 
 _tracing = torch._C._get_tracing_state
 _listeners = torch._C._len_torch_dispatch_stack
 _listener = torch._C._get_dispatch_mode
+profiled: Callable[[], bool] = torch._C._autograd._profiler_enabled
+_anomalies: Callable[[], bool] = torch.is_anomaly_enabled
 _WRITERS = tuple(torch._C._TorchDispatchModeKey.__members__.values())
 """Listeners of torch's own: for tensors without values, for graphs, for programs without writes in place."""
 
@@ -23,9 +27,14 @@ def listened() -> bool:
     return bool(_listeners())
 
 
+def noted() -> bool:
+    """Whether torch itself keeps note of what is differentiated: for a profile, or to find where a NaN began."""
+    return profiled() or _anomalies()
+
+
 def unfit() -> bool:
     """Whether operations of our own would end up in somebody else's recording."""
-    if _listeners() or _tracing() is not None or torch.compiler.is_compiling():
+    if _listeners() or profiled() or _tracing() is not None or torch.compiler.is_compiling():
         return True
     if torch._C._are_functorch_transforms_active():
         return True

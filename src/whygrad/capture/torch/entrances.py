@@ -16,7 +16,8 @@ from torch.nn.modules.module import (
 from whygrad.capture import detours, frames, standins
 from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
-from whygrad.capture.torch import methods, modules
+from whygrad.capture.torch import modules
+from whygrad.capture.torch.hooks import real
 from whygrad.capture.torch.parameters import shape
 from whygrad.capture.torch.recording import Recorder
 from whygrad.capture.torch.shadow import Node
@@ -176,13 +177,13 @@ def _watch_backward(grad_fn: Any, node: Node, positions: list[int], guard: Guard
     """Note for which operands the user's backward returns nothing, or zeros, though gradient came in."""
 
     def returned(grad_inputs: Any, grad_outputs: Any) -> None:
-        if not any(g is not None and methods.true(methods.any_of(g)) for g in grad_outputs):
+        if not any(g is not None and real(g) for g in grad_outputs):
             return
         node.silenced = {}
         for index, position in enumerate(positions):
             if position < len(grad_inputs) and node.inputs[index][1]:
                 grad = grad_inputs[position]
-                if grad is None or not methods.true(methods.any_of(grad)):
+                if grad is None or real(grad) is False:
                     node.silenced[index] = "None" if grad is None else "zeros"
 
     def hook(grad_inputs: Any, grad_outputs: Any) -> None:

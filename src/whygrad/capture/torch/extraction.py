@@ -84,7 +84,7 @@ class Extraction:
             tuple(Input(operand.serial, carries, selects) for operand, carries, selects in node.inputs),
             node.requires_grad,
             node.floating,
-            tuple(int(n) for n in node.shape),
+            node.shape,
             str(node.dtype).removeprefix("torch."),
             self._region(node),
             node.parameter,

@@ -11,8 +11,8 @@ import torch
 
 from whygrad.capture import frames
 from whygrad.capture.torch import methods
-from whygrad.capture.torch.elsewhere import listened
-from whygrad.capture.torch.unheard import NoFunctions, NoOperations, opaque
+from whygrad.capture.torch.elsewhere import listened, profiled
+from whygrad.capture.torch.unheard import opaque, unheard
 from whygrad.trace import Backward, Kind, Op
 from whygrad.trace.anatomy import behind_shaping, head
 from whygrad.trace.ledger import Failure
@@ -39,9 +39,8 @@ def finite(args: Any) -> bool:
     loss = args[0] if args else None
     if type(loss) is not Tensor:
         return True
-    if listened() or _modes():
-        with NoFunctions(), NoOperations():
-            return _finite(loss)
+    if listened() or profiled() or _modes():
+        return unheard(_finite, loss)
     return _finite(loss)
 
 

@@ -18,6 +18,7 @@ from whygrad.capture.torch import methods, modules
 from whygrad.capture.torch.holding import groups
 from whygrad.capture.torch.parameters import Known, Parameters, storage
 from whygrad.capture.torch.shadow import Node, Shadow
+from whygrad.capture.torch.unheard import opaque
 from whygrad.trace import Clear, Clip, Kind, Site
 
 Tensor = torch.Tensor
@@ -134,13 +135,13 @@ class Gradients:
             scaled=self._scaled,
             exhausted=not tensors and isinstance(given, Iterator),
         )
-        if how == "value" and present:
+        if how == "value" and present and not any(map(opaque, present)):
             event.size = max(methods.number(methods.absolute(g).max()) for g in present if g.numel())
         remember(self.clips, event)
         return event
 
     def _clipped(self, event: Clip, norm: Any) -> None:
-        if event.how == "norm" and isinstance(norm, Tensor) and event.present:
+        if event.how == "norm" and isinstance(norm, Tensor) and event.present and not opaque(norm):
             event.size = methods.number(norm)
 
     # -- gradients in the user's hands

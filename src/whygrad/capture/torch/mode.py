@@ -14,10 +14,10 @@ from whygrad.capture import frames, standins
 from whygrad.capture.blame import our_own
 from whygrad.capture.guard import LONGEST_WAIT, Guard
 from whygrad.capture.torch import hooks
-from whygrad.capture.torch.elsewhere import listened, rewritten
+from whygrad.capture.torch.elsewhere import listened, profiled, rewritten
 from whygrad.capture.torch.pause import Pause
 from whygrad.capture.torch.recording import Recorder
-from whygrad.capture.torch.unheard import NoFunctions, NoOperations
+from whygrad.capture.torch.unheard import unheard
 from whygrad.capture.torch.vocabulary import Role, role
 
 REPEATED = 4_000
@@ -48,7 +48,8 @@ class ShadowMode(TorchFunctionMode):
         """The call at which it has been long that anything new was called, or a loss differentiated."""
         self.on_long: Callable[[], None] = lambda: None
         self.hooked = False
-        """The user has registered a hook on some tensor, or on the values that are saved for backward."""
+        """The user has registered a hook on some tensor, or on the values that are saved for backward, or has one of
+        autograd's nodes in hand, which take hooks that nobody can see."""
         self.on_error: Callable[[Any, Any, Exception, FrameType], None] = lambda *_: None
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -80,6 +81,8 @@ class ShadowMode(TorchFunctionMode):
             if name != "backward":
                 self._raised(name, args, error, frame)
             raise
+        if name == "grad_fn" and out is not None:
+            self.hooked = True
         if kind is not Role.IGNORE and not torch._C._are_functorch_transforms_active():
             self.calls += 1
             self._record(func, types, args, kwargs, out, frame)
@@ -96,9 +99,8 @@ class ShadowMode(TorchFunctionMode):
         try:
             if self.calls >= self.long_at:
                 self.on_long()
-            if types or listened():  # To read the shape of such a tensor would call the user's own function.
-                with NoFunctions(), NoOperations():
-                    self.recorder.record(func, args, kwargs, out, frame)
+            if types or listened() or profiled():  # The shape of such a tensor would be the user's own function's.
+                unheard(self.recorder.record, func, args, kwargs, out, frame)
             else:
                 self.recorder.record(func, args, kwargs, out, frame)
         except BaseException as error:
@@ -117,13 +119,12 @@ class ShadowMode(TorchFunctionMode):
 
     def _hooked(self, call: Any, args: Any, kwargs: Any, calling: FrameType) -> Any:
         self.hooked = True
-        recorder = self.recorder
-        after = self.guard(lambda: hooks.observe(recorder.node_of(args[0]), args[0], calling, self.guard), "hooks")
-        with torch._C.DisableTorchFunction():
-            out = standins.call(call, args, kwargs, calling)
-        if after is not None:
-            self.guard(after, "hooks")
-        return out
+        handle = standins.call(call, args, kwargs, calling)
+        self.guard(lambda: self._observe(args[0], handle, calling), "hooks")
+        return handle
+
+    def _observe(self, tensor: torch.Tensor, handle: Any, calling: FrameType) -> None:
+        hooks.observe(self.recorder.node_of(tensor), tensor, handle, calling, self.guard, lambda: self.live)
 
 
 def _method(func: Any) -> Any:

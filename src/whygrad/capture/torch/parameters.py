@@ -192,15 +192,19 @@ class Parameters:
         return [(known, tensor) for known, tensor in pairs if tensor is not None]
 
 
+_WHOLE = {int}
+
+
 def _nothing() -> None:
     """Stands for a tensor that was let go."""
 
 
 def shape(tensor: torch.Tensor) -> tuple[int, ...]:
     try:
-        return tuple(tensor.shape)
+        sizes = tuple(tensor.shape)
     except (RuntimeError, NotImplementedError, ValueError):
         return ()  # Nested tensors have no one shape, lazy parameters have none yet.
+    return sizes if set(map(type, sizes)) <= _WHOLE else ()  # Of jagged ones a size is a symbol, and no number.
 
 
 def storage(tensor: Any) -> int:

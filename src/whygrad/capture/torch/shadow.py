@@ -13,6 +13,7 @@ import torch
 
 from whygrad.capture.frames import Place
 from whygrad.capture.torch.regions import OpenRegion
+from whygrad.capture.torch.unheard import wrapper
 from whygrad.trace import Kind
 from whygrad.trace.facts import Facts
 
@@ -70,6 +71,8 @@ class Shadow:
         self._memory: OrderedDict[int, tuple[Node, weakref.ref[Any]]] = OrderedDict()
         self.serial = 0
         self.truncated = False
+        self.wrapped = False
+        """There have been tensors whose operations are not torch's own."""
 
     def new(self, kind: Kind, name: str) -> Node:
         self.serial += 1
@@ -90,6 +93,7 @@ class Shadow:
     def put(self, tensor: torch.Tensor, node: Node) -> None:
         key = id(tensor)
         entry = self._table.get(key)
+        self.wrapped = self.wrapped or wrapper(tensor)
         # No line of Python may run while a tensor dies: what a signal handler raises there would be lost.
         node.ref = entry[1] if entry is not None else weakref.ref(tensor, partial(self._table.pop, key))
         self._table[key] = (node, node.ref)

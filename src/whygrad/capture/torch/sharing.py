@@ -6,17 +6,20 @@ from itertools import combinations
 from typing import Any
 
 import torch
+from torch.autograd.function import BackwardCFunction
 from torch.autograd.graph import GradientEdge
 
 from whygrad.capture.torch import methods
 from whygrad.capture.torch.parameters import Parameters
-from whygrad.trace import Backward, Graph, Kind, Op
+from whygrad.trace import Backward, Graph, Op
 from whygrad.trace.terms import JOINS, PASSING, SCALINGS, SUMS, Term, terms
 
 Tensor = torch.Tensor
 LARGEST = 5_000_000
 """Elements of all parameters together up to which the terms are differentiated."""
 MOST_TERMS = 12
+MOST_NODES = 20_000
+"""Nodes of autograd's graph that are asked whose code they run."""
 SKIPPED = frozenset({"to", "float", "double", "contiguous", "reshape", "view", "expand", "flatten", "ravel"})
 """Operations that may return their operand itself, and then leave no trace in autograd's graph."""
 RESHAPES = frozenset({"reshape", "view", "flatten", "ravel"})
@@ -26,7 +29,7 @@ NAMES = {"true_divide": "div", "rsub": "rsub", "concat": "cat", "hstack": "cat",
 def measure(backward: Backward, loss: Tensor, graph: Graph, root: int, parameters: Parameters) -> None:
     """Fill in the squared norms and inner products of the terms' gradients; leaves everything as it was."""
     parts = terms(graph, root)
-    if len(parts) > MOST_TERMS or loss.grad_fn is None or _has_user_code(graph, root):
+    if len(parts) > MOST_TERMS or loss.grad_fn is None or _runs_user_code(loss.grad_fn):
         return
     reached = {n: t for n in graph.reach(root) if (t := parameters[n].ref()) is not None and _plain(t)}
     if not reached or sum(t.numel() for t in reached.values()) > LARGEST:
@@ -41,9 +44,18 @@ def measure(backward: Backward, loss: Tensor, graph: Graph, root: int, parameter
     _compare(backward, gradients)
 
 
-def _has_user_code(graph: Graph, root: int) -> bool:
-    """Custom functions and checkpoints run code of the user's in their backward: that must happen only once."""
-    return any(graph[n].kind in (Kind.FUNCTION, Kind.CHECKPOINT) for n in graph.carriers(root))
+def _runs_user_code(root: Any) -> bool:
+    """Custom functions, registered operators and checkpoints run code of the user's in their backward: that must happen
+    only once. Some of them are made where no call shows it, so autograd's own graph is asked."""
+    stack, seen = [root], {root}
+    while stack:
+        node = stack.pop()
+        if isinstance(node, BackwardCFunction) or len(seen) > MOST_NODES:
+            return True
+        following = {after for after, _ in node.next_functions if after is not None and after not in seen}
+        seen |= following
+        stack.extend(following)
+    return False
 
 
 def _plain(tensor: Tensor) -> bool:

@@ -87,6 +87,7 @@ LAYERS = frozenset(
 )
 
 _GRADIENTS: Any = (torch.Tensor.grad, torch.Tensor._grad)  # descriptors, whatever the stubs say of them
+_NODE: Any = torch.Tensor.grad_fn
 
 _roles: dict[Any, tuple[Role, str]] = {}
 
@@ -144,6 +145,8 @@ def _getter(func: Callable[..., Any]) -> tuple[Role, str]:
     for name in ("T", "mT", "H", "mH", "real", "imag"):
         if func == getattr(tensor, name).__get__:
             return Role.COMPUTE, name
+    if func == _NODE.__get__:
+        return Role.IGNORE, "grad_fn"
     return Role.IGNORE, "attribute"
 
 

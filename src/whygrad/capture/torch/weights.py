@@ -133,7 +133,9 @@ class Weights:
         out = []
         for known, tensor in tensors:
             grad = tensor.grad
-            if grad is None or grad.is_sparse or not readable(tensor) or not methods.true(methods.any_of(grad)):
+            if grad is None or grad.is_sparse or opaque(grad) or not readable(tensor):
+                continue
+            if not methods.true(methods.any_of(grad)):
                 continue
             where = None
             if tensor.numel() > WHOLE:
