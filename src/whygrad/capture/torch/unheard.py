@@ -1,4 +1,4 @@
-"""Our own work on tensors, of which nobody hears: no mode, subclass, wrapper or profiler of the script's, no compiler."""
+"""Our own work on tensors: no mode, subclass, wrapper or profiler of the script's hears of it, and no compiler."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from whygrad.capture.torch.finiteness import Finiteness, readable
 from whygrad.capture.torch.following import Following
 from whygrad.capture.torch.parameters import Known, Parameters
 from whygrad.capture.torch.transfer import Parcel
-from whygrad.capture.torch.unheard import NoFunctions, NoHistory, NoOperations
+from whygrad.capture.torch.unheard import NoFunctions, NoHistory, NoOperations, opaque
 
 Tensor = torch.Tensor
 SAMPLED = 256
