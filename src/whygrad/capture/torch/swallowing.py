@@ -16,7 +16,10 @@ class Swallowing:
         """Identity of the latest exception, and where it is counted."""
 
     def raised(self, error: Exception, site: Site | None, update: int, explained: Raised | None) -> None:
-        """Behind so many updates; with what is known about it."""
+        """Behind so many updates; with what is known about it. Autograd's own errors are all of one kind: another one
+        is the script's, which may raise it in a hook to get out of there (a time limit, say)."""
+        if not isinstance(error, RuntimeError):
+            return
         kind = type(error).__name__
         found = self._found.setdefault((site, kind), Swallowed(site, kind, str(error).split("\n")[0], first=update))
         found.times, found.last = found.times + 1, update
