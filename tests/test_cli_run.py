@@ -469,7 +469,7 @@ def test_asking_whether_torch_exists_does_not_blind_whygrad(tmp_path: Path) -> N
 # -- child processes
 
 
-def test_children_are_not_instrumented(tmp_path: Path) -> None:
+def test_children_are_instrumented_until_they_train_at_most(tmp_path: Path) -> None:
     text = (
         """\
 import multiprocessing
@@ -494,10 +494,29 @@ if __name__ == "__main__":
     )
     write(tmp_path, "train.py", text)
     done = whygrad(tmp_path, "run", "train.py")
-    assert done.out == "parent True\nfork []\nspawn []\n"
+    assert done.out == "parent True\nfork ['backward']\nspawn []\n"
     assert done.status == 0
     assert done.err.count("whygrad: ") == 1
     assert done.err.startswith("whygrad: healthy. 3 updates watched")
+
+
+def test_a_forked_child_is_as_it_was_once_it_has_trained(tmp_path: Path) -> None:
+    text = """\
+        import os, torch
+
+        def led_past():
+            return [f for f in ("backward", "grad") if "__whygrad__" in getattr(torch.autograd, f).__code__.co_names]
+
+        if os.fork() == 0:
+            torch.ones(2, requires_grad=True).sum().backward()
+            print(led_past(), flush=True)
+            os._exit(0)
+        os.wait()
+        """
+    write(tmp_path, "train.py", text)
+    done = whygrad(tmp_path, "run", "train.py")
+    assert done.out == "[]\n"
+    assert "training happens in a child process" in done.err
 
 
 def test_a_child_forked_before_torch_is_imported_is_left_alone(tmp_path: Path) -> None:

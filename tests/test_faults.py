@@ -28,7 +28,7 @@ HOOKS = """recording:Recorder.record recording:Recorder.node_of recording:Record
     protocol:Protocol.seen gradients:Gradients.snapshot gradients:Gradients.settle
     gradients:Gradients.read gradients:Gradients.written gradients:Gradients.changed gradients:Gradients.taken
     protocol:Protocol.consumption protocol:Protocol.refresh weights:Weights.look weights:Weights.begin
-    weights:Weights.before_step weights:Weights.after_step keeping:Keeping.stepped switching:Switching._switched
+    weights:Weights.before_step weights:Weights.stayed keeping:Keeping.stepped switching:Switching._switched
     backwards:Backwards.before backwards:Backwards.after stepping:Stepping.before
     stepping:Stepping.after stepping:Stepping.look touching:Touching.written touching:Touching.froze
     touching:Touching.used

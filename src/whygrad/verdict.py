@@ -135,8 +135,9 @@ def _swallowed(trace: Trace) -> Iterator[Gap]:
     for one in trace.often_swallowed:
         calls = wording.plural(trace.backward_calls, f"{dialect.DIFFERENTIATING[trace.framework]} call")
         at = f" at {wording.short(one.site)}" if one.site is not None else ""
-        since = f", from update {one.first + 1} on" if one.first else ""
-        until = f", until update {one.last + 1}" if one.last < OVER * trace.updates else ""
+        over = one.last < OVER * trace.updates
+        since = f", from update {one.first + 1} on" if one.first and not over else ""
+        until = f", between update {one.first} and update {one.last + 1}" if over else ""
         said = textwrap.shorten(one.message, LONGEST_MESSAGE, placeholder=" …")
         yield Gap(
             f"{one.times} of {calls} raised {one.type}{at} ({said}), and the script went on{since}{until}",

@@ -39,6 +39,8 @@ class Swallowed:
     type: str
     message: str
     times: int = 0
+    lost: int = 0
+    """Of these, the ones with no optimizer step since the one before: what was to be trained was not."""
     first: int = 0
     """Updates before the first one."""
     last: int = 0

@@ -144,10 +144,13 @@ class Trace:
 
     @property
     def often_swallowed(self) -> list[Swallowed]:
-        """Those that are no exception: many of all calls, or all from some update on."""
+        """Those that training is lost by: many of all calls, or all from some update on.
+
+        One that raises beside updates that go on as ever is expected: it is tried again, or tried out.
+        """
         least = SHARE * self.backward_calls
-        often = [found for found in self.swallowed if found.times >= OFTEN]
-        return [found for found in often if found.times >= least or found.first >= self.updates]
+        often = [found for found in self.swallowed if found.lost >= OFTEN]
+        return [found for found in often if found.lost >= least or found.first >= self.updates]
 
     @cached_property
     def rooted(self) -> list[Backward]:

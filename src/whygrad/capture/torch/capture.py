@@ -172,15 +172,16 @@ class Capture:
 
         What is returned takes it back.
         """
-        known = False
+        known, calls = False, Detours(torch.compiler.is_compiling)
 
         def seen(*_: Any) -> None:
             nonlocal known
             if not known:  # The hook stays: torch is walking through its hooks while it calls this one.
                 known = True
+                calls.undo()
                 self.guard.final(trains, "children")
 
-        hook, calls = register_optimizer_step_post_hook(seen), Detours(torch.compiler.is_compiling)
+        hook = register_optimizer_step_post_hook(seen)
         notice_calls(calls, seen)
 
         def forget() -> None:

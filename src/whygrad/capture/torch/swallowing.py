@@ -22,6 +22,7 @@ class Swallowing:
             return
         kind = type(error).__name__
         found = self._found.setdefault((site, kind), Swallowed(site, kind, str(error).split("\n")[0], first=update))
+        found.lost += bool(found.times) and found.last == update
         found.times, found.last = found.times + 1, update
         found.explained = explained or found.explained
         self._latest = id(error), found
