@@ -41,7 +41,7 @@ OWNERS: list[Any] = [
 ]
 """Whole namespaces, so that a patch added later is noticed as well."""
 STAYS = "__whygrad__"
-"""By names that begin so exchanged instructions find their way; a thread may still be in the middle of them at the end."""
+"""By names that begin so exchanged instructions find their way; a thread may be in the middle of them at the end."""
 
 
 def everything() -> dict[tuple[str, str], Any]:

@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from whygrad.capture.torch import methods
+from whygrad.capture.torch import functions, methods
 from whygrad.capture.torch.parameters import Known, Parameters
 from whygrad.capture.torch.transfer import Parcel
 from whygrad.capture.torch.unheard import NoFunctions, NoHistory, NoOperations, opaque
@@ -75,10 +75,10 @@ class Weights:
     def _send(self, pairs: list[tuple[Known, Tensor, Tensor, bool]], updates: int) -> None:
         """Compare all at once where they live; a device's answer is read at a later look."""
         befores = [before for _, before, _, _ in pairs]
-        changes = torch._foreach_sub([now for _, _, now, _ in pairs], befores)
-        lengths = [torch.stack(list(torch._foreach_norm(t, math.inf))) for t in (changes, befores)]
+        changes = functions.foreach_sub([now for _, _, now, _ in pairs], befores)
+        lengths = [functions.stack(list(functions.foreach_norm(t, math.inf))) for t in (changes, befores)]
         parcel = Parcel()
-        parcel.add(torch.stack(lengths))
+        parcel.add(functions.stack(lengths))
         parcel.send()
         self._late.append((parcel, [(known, written) for known, _, _, written in pairs], updates))
 
@@ -112,7 +112,7 @@ class Weights:
         """What a step is about to change: tensor, its values, and where in it they stand."""
         out = []
         for _, tensor in tensors:
-            grad = tensor.grad
+            grad = methods.gradient(tensor)
             if grad is None or grad.is_sparse or opaque(grad) or not _plain(tensor):
                 continue
             if not methods.true(methods.any_of(grad)):
@@ -127,14 +127,15 @@ class Weights:
         """Whether anything moved; None when there was no gradient that could have moved it."""
         if not before:
             return None
-        return any(not torch.equal(_at(tensor, where), values) for tensor, values, where in before)
+        return any(not functions.equal(_at(tensor, where), values) for tensor, values, where in before)
 
     def rounded_away(self, before: list[tuple[Tensor, Tensor, Tensor | None]]) -> float | None:
         """Of weights in half precision that had a gradient: the share that the step left as they were."""
         kept = moved = 0
         for tensor, values, where in before:
-            if tensor.dtype in HALF and tensor.grad is not None:
-                wanted = _at(tensor.grad, where) != 0
+            grad = methods.gradient(tensor)
+            if tensor.dtype in HALF and grad is not None:
+                wanted = _at(grad, where) != 0
                 still = (_at(tensor, where) == values) & wanted
                 kept, moved = kept + methods.whole(still.sum()), moved + methods.whole(wanted.sum())
         return kept / moved if moved else None
@@ -153,7 +154,7 @@ def _sample(tensor: Tensor) -> Tensor | None:
     if not _plain(tensor) or tensor.layout != torch.strided or not tensor.numel():
         return None
     with NoFunctions(), NoOperations(), NoHistory():
-        flat = methods.detach(torch.view_as_real(tensor) if tensor.is_complex() else tensor).reshape(-1)
+        flat = methods.detach(functions.view_as_real(tensor) if tensor.is_complex() else tensor).reshape(-1)
         if tensor.device.type not in ("cpu", "cuda"):
             flat = methods.cpu(flat)  # Not every device knows doubles.
         # A copy in any case: a slice of weights that are doubles already would go along with them.
