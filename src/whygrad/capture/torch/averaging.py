@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from whygrad.capture.search import attribute, is_a
-from whygrad.capture.torch import methods, statistics
+from whygrad.capture.torch import functions, methods, statistics
 from whygrad.capture.torch.holding import groups
 from whygrad.capture.torch.transfer import Parcel, timer
 
@@ -39,7 +39,7 @@ def averages(optimizer: Any, parcel: Parcel) -> list[Averages]:
         known = isinstance(betas, (tuple, list)) and len(betas) == 2 and all(isinstance(b, float) for b in betas)
         for parameter in group["params"]:
             position += 1
-            state = states.get(parameter) if known and parameter.grad is not None else None
+            state = states.get(parameter) if known and methods.gradient(parameter) is not None else None
             kept = [state.get(key) for key in ("exp_avg", "exp_avg_sq", "step")] if isinstance(state, dict) else []
             flat = [statistics.values(k) for k in kept[:2] if isinstance(k, Tensor)]
             if len(flat) == 2 and isinstance(flat[0], Tensor) and isinstance(flat[1], Tensor) and kept[2] is not None:
@@ -55,13 +55,13 @@ def _measured(
     means, squares, steps = [row[2] for row in rows], [row[3] for row in rows], [row[4] for row in rows]
     if device.type == "cpu":
         numbers = [*statistics.norms_here(means), *statistics.norms_here(squares, 1)]
-        place = parcel.add(torch.tensor(numbers, dtype=torch.float64, device="cpu"))
+        place = parcel.add(functions.tensor(numbers, dtype=torch.float64, device="cpu"))
         return Averages(positions, betas, place, [methods.number(s) for s in steps])
     with torch.cuda.device(device):
         start = timer(True)
-        place = parcel.add(torch.cat([statistics.lengths_there(means), statistics.lengths_there(squares, 1)]))
+        place = parcel.add(functions.cat([statistics.lengths_there(means), statistics.lengths_there(squares, 1)]))
         away = [s for s in steps if isinstance(s, Tensor) and s.is_cuda]
-        counts = parcel.add(methods.double(torch.stack(away)).reshape(-1)) if len(away) == len(steps) else None
+        counts = parcel.add(methods.double(functions.stack(away)).reshape(-1)) if len(away) == len(steps) else None
         parcel.time(start)
     # A mixture of both would have to be waited for, and is not known to exist: then no step is counted.
     here = [0.0 if isinstance(s, Tensor) and s.is_cuda else methods.number(s) for s in steps]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from whygrad.capture import frames
-from whygrad.capture.torch import methods, sharing
+from whygrad.capture.torch import functions, methods, sharing
 from whygrad.capture.torch.elsewhere import noted
 from whygrad.capture.torch.hushed import hushed
 from whygrad.capture.torch.shadow import Node
@@ -124,7 +124,7 @@ class Backwards:
     def _look(self, pending: _Pending, loss: Tensor, root: Node, count: int) -> None:
         """What the loss is made of, for the matrix and, where the update is sampled, for the telemetry."""
         capture, backward = self.capture, pending.backward
-        apart = count < MEASURED and loss.numel() == 1 and torch.is_grad_enabled() and not self._noticed()
+        apart = count < MEASURED and loss.numel() == 1 and functions.recorded() and not self._noticed()
         if not apart and not capture.count.measured:
             return
         number = capture.extraction.take(root)
@@ -205,7 +205,7 @@ class Backwards:
         site = frames.user_site(frame)
         untraced = Backward(0, site, None, self._loss_name(site, None))
         self.capture.errors.in_backward(error, untraced, None, None)
-        if not torch.is_grad_enabled():
+        if not functions.recorded():
             self.capture.errors.still_off(frames.user_stack(frame))
         self._count(error, site)
 
@@ -239,14 +239,14 @@ class Backwards:
         grads: dict[int, Tensor] = {}
         for number in numbers:
             tensor = self.capture.parameters[number].ref()
-            grad = tensor.grad if tensor is not None else None
+            grad = methods.gradient(tensor) if tensor is not None else None
             if grad is not None and not grad.is_meta and not grad.is_complex() and not opaque(grad):
                 grads[number] = grad.coalesce().values() if grad.is_sparse else grad
         grads = {number: grad for number, grad in grads.items() if grad.numel()}
         if not grads:
             return {}
         with NoFunctions(), NoOperations(), NoHistory():
-            sizes = torch._foreach_norm([methods.detach(grad) for grad in grads.values()], float("inf"))
+            sizes = functions.foreach_norm([methods.detach(grad) for grad in grads.values()], float("inf"))
             return {number: methods.number(size) for number, size in zip(grads, sizes, strict=True)}
 
 

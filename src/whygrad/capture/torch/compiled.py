@@ -19,7 +19,7 @@ from whygrad.about import HOME
 from whygrad.capture import detours, frames, standins
 from whygrad.capture.detours import Detours, Function
 from whygrad.capture.search import attributes, is_a
-from whygrad.capture.torch import modules, threads
+from whygrad.capture.torch import functions, modules, threads
 from whygrad.capture.torch.parameters import shape
 from whygrad.trace import Kind
 
@@ -131,7 +131,7 @@ class Compiled:
         )
         node.floating, node.requires_grad = out.is_floating_point(), out.requires_grad
         node.shape, node.dtype = shape(out), out.dtype
-        if not out.requires_grad and not torch.is_grad_enabled():
+        if not out.requires_grad and not functions.recorded():
             node.region = recorder.regions.current()
         recorder.place(node, frame)
         recorder.shadow.put(out, node)

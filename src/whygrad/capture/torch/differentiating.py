@@ -14,7 +14,7 @@ import torch
 from whygrad.capture import detours, standins
 from whygrad.capture.detours import Detours, Function, hidden
 from whygrad.capture.guard import Guard
-from whygrad.capture.torch import methods
+from whygrad.capture.torch import functions, methods
 from whygrad.capture.torch.elsewhere import profiled
 from whygrad.capture.torch.failing import finite
 
@@ -201,7 +201,7 @@ class Differentiating:
             if (id(frame.f_code), frame.f_lasti) not in self.settled:
                 return False
             loss = args[0] if args else None
-            count.host = type(loss) is Tensor and loss.is_cpu and not torch.cuda.is_initialized()
+            count.host = type(loss) is Tensor and loss.is_cpu and not functions.initialized()
             count.another_round()
         count.passing -= 1
         return True

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import torch
 
+from whygrad.capture.torch import functions
+
 _tracing = torch._C._get_tracing_state
 _listeners = torch._C._len_torch_dispatch_stack
 _listener = torch._C._get_dispatch_mode
@@ -38,4 +40,4 @@ def unfit() -> bool:
         return True
     if torch._C._are_functorch_transforms_active():
         return True
-    return bool(torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing())
+    return bool(functions.initialized() and functions.capturing())

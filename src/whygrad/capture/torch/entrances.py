@@ -16,7 +16,7 @@ from torch.nn.modules.module import (
 from whygrad.capture import detours, frames, standins
 from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
-from whygrad.capture.torch import modules
+from whygrad.capture.torch import functions, modules
 from whygrad.capture.torch.hooks import real
 from whygrad.capture.torch.parameters import shape
 from whygrad.capture.torch.recording import Recorder
@@ -158,7 +158,7 @@ class Entrances:
             node.inputs = tuple(inputs)
             node.floating, node.requires_grad = tensor.is_floating_point(), tensor.requires_grad
             node.shape, node.dtype = shape(tensor), tensor.dtype
-            if kind is Kind.FUNCTION and not tensor.requires_grad and not torch.is_grad_enabled():
+            if kind is Kind.FUNCTION and not tensor.requires_grad and not functions.recorded():
                 node.region = recorder.regions.current()
             recorder.place(node, frame)
             recorder.shadow.put(tensor, node)

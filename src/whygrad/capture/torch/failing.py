@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from whygrad.capture import frames
-from whygrad.capture.torch import methods
+from whygrad.capture.torch import functions, methods
 from whygrad.capture.torch.elsewhere import listened, profiled
 from whygrad.capture.torch.unheard import opaque, unheard
 from whygrad.trace import Backward, Kind, Op
@@ -84,7 +84,7 @@ class Failing:
         tensors = [
             t for _, t in self.capture.parameters.living() if t.is_floating_point() and not t.is_meta and not opaque(t)
         ]
-        return any(not methods.true(methods.all_of(torch.isfinite(methods.detach(t)))) for t in tensors)
+        return any(not methods.true(methods.all_of(functions.isfinite(methods.detach(t)))) for t in tensors)
 
     def _match(self, loss: Tensor, backward: Backward, failure: Failure) -> int | None:
         """The traced operation that stands where the failing node stands: the same rank among its kind."""
@@ -178,11 +178,11 @@ def _constant(node: Any) -> int | None:
 
 
 def _good(tensor: Tensor) -> bool:
-    return methods.true(methods.all_of(torch.isfinite(methods.detach(tensor))))
+    return methods.true(methods.all_of(functions.isfinite(methods.detach(tensor))))
 
 
 def _divided(own: Any, other: Any, _: dict[str, Any]) -> Tensor:
-    return torch.div(own if isinstance(own, Tensor) else torch.ones_like(other), other)
+    return torch.div(own if isinstance(own, Tensor) else functions.ones_like(other), other)
 
 
 _AGAIN: dict[str, Any] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from whygrad.capture.torch import methods
+from whygrad.capture.torch import functions, methods
 from whygrad.capture.torch.parameters import Known, Parameters
 from whygrad.capture.torch.transfer import Parcel
 from whygrad.capture.torch.unheard import NoFunctions, NoHistory, NoOperations, opaque
@@ -42,9 +42,9 @@ class Finiteness:
 
     def _send(self, rows: list[tuple[Known, bool, Tensor]]) -> None:
         bounds = [torch.aminmax(values) for _, _, values in rows]
-        lows, highs = torch.stack([low for low, _ in bounds]), torch.stack([high for _, high in bounds])
+        lows, highs = functions.stack([low for low, _ in bounds]), functions.stack([high for _, high in bounds])
         parcel = Parcel()
-        parcel.add(torch.stack((torch.isfinite(lows) & torch.isfinite(highs), torch.isnan(lows)), 1))
+        parcel.add(functions.stack((functions.isfinite(lows) & functions.isfinite(highs), functions.isnan(lows)), 1))
         parcel.send()
         self._late.append((parcel, [(known, frozen) for known, frozen, _ in rows]))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import torch
 
-from whygrad.capture.torch import methods
+from whygrad.capture.torch import functions, methods
 from whygrad.capture.torch.parameters import Known, Parameters
 from whygrad.capture.torch.transfer import Parcel
 
@@ -37,9 +37,9 @@ class Following:
             if before is not None and (before.shape, before.device) == (now.shape, now.device):
                 pairs.setdefault(now.device, []).append((known, before, now))
         for found in pairs.values():
-            changes = torch._foreach_sub([now for _, _, now in found], [before for _, before, _ in found])
+            changes = functions.foreach_sub([now for _, _, now in found], [before for _, before, _ in found])
             parcel = Parcel()
-            parcel.add(torch.stack(list(torch._foreach_norm(changes, math.inf))))
+            parcel.add(functions.stack(list(functions.foreach_norm(changes, math.inf))))
             parcel.send()
             self._late.append((parcel, [known for known, _, _ in found], self._look, updates))
         self._look = updates

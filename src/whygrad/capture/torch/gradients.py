@@ -124,14 +124,14 @@ class Gradients:
 
     def _clip(self, tensors: list[Tensor], limit: Any, how: str, frame: FrameType, given: Any) -> Clip:
         knowns = self._known(tensors)
-        present = [t.grad for t in tensors if t.grad is not None]
+        present = [grad for t in tensors if (grad := methods.gradient(t)) is not None]
         event = Clip(
             frames.user_site(frame),
             frozenset(known.number for known in knowns),
             float(limit),
             self.clock.tick(),
             how,
-            frozenset(k.number for k in knowns if (t := k.ref()) is not None and t.grad is not None),
+            frozenset(k.number for k in knowns if (t := k.ref()) is not None and methods.gradient(t) is not None),
             scaled=self._scaled,
             exhausted=not tensors and isinstance(given, Iterator),
         )
@@ -221,7 +221,7 @@ class Gradients:
             return None
         address = storage(tensor)
         for _, owner in self.parameters.within_reach():
-            grad = owner.grad if owner.is_leaf else None
+            grad = methods.gradient(owner) if owner.is_leaf else None
             if grad is not None and (grad is tensor or (address and storage(grad) == address)):
                 return owner
         return None
@@ -231,7 +231,7 @@ class Gradients:
         address = storage(tensor) if tensor.is_contiguous() else 0
         found = []
         for _, owner in self.parameters.within_reach() if address else ():
-            grad = owner.grad if owner.is_leaf else None
+            grad = methods.gradient(owner) if owner.is_leaf else None
             if grad is not None and storage(grad) == address:
                 start = grad.storage_offset() - tensor.storage_offset()
                 if start >= 0 and start + grad.numel() <= tensor.numel():
@@ -243,7 +243,7 @@ class Gradients:
     def snapshot(self) -> dict[int, tuple[int, int] | None]:
         """Identity and version of every gradient: tells without a kernel what a backward deposits."""
         return {
-            known.number: None if (grad := tensor.grad) is None else (id(grad), grad._version)
+            known.number: None if (grad := methods.gradient(tensor)) is None else (id(grad), grad._version)
             for known, tensor in self.parameters.within_reach()
             if tensor.is_leaf
         }
@@ -251,7 +251,7 @@ class Gradients:
     def settle(self) -> None:
         """Gradients that vanished where nobody looked, inside a library or a C++ call."""
         reachable = self.parameters.within_reach()
-        gone = [t for k, t in reachable if (k.deposits or k.leftover) and t.is_leaf and t.grad is None]
+        gone = [t for k, t in reachable if (k.deposits or k.leftover) and t.is_leaf and methods.gradient(t) is None]
         if gone:
             self.cleared(gone, None)
 
@@ -259,9 +259,10 @@ class Gradients:
         """Parameters that were handed the very gradients of these, which were zeroed and not taken away."""
         if not self._handed:  # A loop that clears one by one comes here for each.
             return []
-        zeroed = {id(t.grad) for t in tensors if t.is_leaf and t.grad is not None}
+        zeroed = {id(grad) for t in tensors if t.is_leaf and (grad := methods.gradient(t)) is not None}
         mine = (k for n in self._handed if self.parameters.reachable(k := self.parameters[n]))
-        return [t for k in mine if (t := k.ref()) is not None and t.grad is not None and id(t.grad) in zeroed]
+        pairs = ((t, methods.gradient(t)) for k in mine if (t := k.ref()) is not None)
+        return [t for t, grad in pairs if grad is not None and id(grad) in zeroed]
 
     def _known(self, tensors: Iterable[Tensor]) -> list[Known]:
         return [known for t in tensors if (known := self.parameters.find(t)) is not None]

@@ -7,7 +7,7 @@ import weakref
 
 import torch
 
-from whygrad.capture.torch import statistics
+from whygrad.capture.torch import methods, statistics
 from whygrad.capture.torch.parameters import Known
 from whygrad.capture.torch.statistics import Numbers
 from whygrad.capture.torch.transfer import Parcel, timer
@@ -21,14 +21,14 @@ class Marks:
     """Which gradients stand, by identity and version. Weak: a freed gradient's address is soon another's."""
 
     def __init__(self, tensors: Tensors) -> None:
-        self._marks = [_mark(tensor.grad) for _, tensor in tensors]
+        self._marks = [_mark(methods.gradient(tensor)) for _, tensor in tensors]
 
     def stand(self, tensors: Tensors) -> bool:
         """Whether no gradient has come, gone or been written since."""
         if len(tensors) != len(self._marks):
             return False
         for mark, (_, tensor) in zip(self._marks, tensors, strict=True):
-            grad = tensor.grad
+            grad = methods.gradient(tensor)
             if mark is None or grad is None:
                 if (mark is None) != (grad is None):
                     return False
@@ -62,13 +62,14 @@ class Measurement:
     def _by_device(self, tensors: Tensors) -> dict[torch.device, list[tuple[int, Tensor]]]:
         found: dict[torch.device, list[tuple[int, Tensor]]] = {}
         for position, (_, tensor) in enumerate(tensors):
-            if tensor.grad is None:
+            grad = methods.gradient(tensor)
+            if grad is None:
                 continue
-            flat = statistics.values(tensor.grad)
+            flat = statistics.values(grad)
             if isinstance(flat, str):
                 self.skipped.add(flat)
                 continue
-            self.sizes[position] = (tensor.grad.numel() if tensor.grad.is_sparse else flat.numel(), flat.numel())
+            self.sizes[position] = (grad.numel() if grad.is_sparse else flat.numel(), flat.numel())
             found.setdefault(flat.device, []).append((position, flat))
         return found
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from whygrad.capture.torch import methods
+from whygrad.capture.torch import functions, methods
 from whygrad.capture.torch.picking import ALONG, PICKERS, place
 from whygrad.capture.torch.shadow import Node
 from whygrad.capture.torch.unheard import NoFunctions, NoOperations, opaque
@@ -65,7 +65,7 @@ def facts(node: Node) -> Facts:
 
 def all_finite(values: Tensor) -> bool:
     """The sum of finite values is finite unless it overflows; only then are they looked at one by one."""
-    return math.isfinite(methods.number(values.sum())) or methods.true(methods.all_of(torch.isfinite(values)))
+    return math.isfinite(methods.number(values.sum())) or methods.true(methods.all_of(functions.isfinite(values)))
 
 
 def look_for_special(node: Node, out: Tensor) -> None:
@@ -77,7 +77,7 @@ def look_for_special(node: Node, out: Tensor) -> None:
         return
     values = methods.detach(out)
     if not all_finite(values):
-        facts(node).special = "nan" if methods.true(methods.any_of(torch.isnan(values))) else "inf"
+        facts(node).special = "nan" if methods.true(methods.any_of(functions.isnan(values))) else "inf"
     elif out.requires_grad and any(
         methods.true(methods.any_of(torch.isclose(values, values.new_tensor(e)))) for e in _edges(node)
     ):
@@ -104,13 +104,13 @@ def look_at_input(node: Node, tensor: Tensor) -> None:
         values = methods.detach(tensor)
         facts(node).largest = methods.number(methods.absolute(values).max())
         if not all_finite(values):
-            facts(node).special = "nan" if methods.true(methods.any_of(torch.isnan(values))) else "inf"
+            facts(node).special = "nan" if methods.true(methods.any_of(functions.isnan(values))) else "inf"
         elif methods.true(methods.all_of((values == 0) | (values == 1))):
             facts(node).mask = True
 
 
 def _share(condition: Tensor) -> float:
-    return methods.whole(torch.count_nonzero(condition)) / condition.numel()
+    return methods.whole(functions.count_nonzero(condition)) / condition.numel()
 
 
 def _limits(node: Node, operands: list[Tensor], out: Tensor) -> None:
@@ -122,7 +122,7 @@ def _limits(node: Node, operands: list[Tensor], out: Tensor) -> None:
 def _rectified(node: Node, _: list[Tensor], out: Tensor) -> None:
     values = methods.detach(out)
     found = facts(node)
-    found.killed = 1 - methods.whole(torch.count_nonzero(values)) / values.numel()
+    found.killed = 1 - methods.whole(functions.count_nonzero(values)) / values.numel()
     channels = values.dim() > 2 and any(operand.name.startswith(CHANNELLED) for operand, _, _ in node.inputs)
     along = 1 if channels else -1
     units = values.shape[along] if values.dim() > 1 else 1

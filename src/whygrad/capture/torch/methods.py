@@ -17,6 +17,8 @@ clone: Method = _own.clone
 cpu: Method = _own.cpu
 detach: Method = _own.detach
 double: Method = _own.double
+gradient: Callable[[torch.Tensor], torch.Tensor | None] = _own.grad.__get__
+"""`.grad`, which may be a property of the script's own in a kind of parameters of its own."""
 item: Callable[[torch.Tensor], Any] = _own.item
 tolist: Callable[[torch.Tensor], Any] = _own.tolist
 

@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from whygrad.capture.torch import methods
+from whygrad.capture.torch import functions, methods
 from whygrad.capture.torch.parameters import Known
 from whygrad.capture.torch.statistics import flat
 from whygrad.capture.torch.transfer import Parcel
@@ -24,7 +24,7 @@ class Moving:
         """Of parameters with a gradient, or of all: gradients may come while the step is running."""
         self._rows: dict[tuple[torch.device, torch.dtype], list[tuple[int, Tensor]]] = {}
         for position, (_, tensor) in enumerate(tensors):
-            seen = _seen(tensor) if wanted or tensor.grad is not None else None
+            seen = _seen(tensor) if wanted or methods.gradient(tensor) is not None else None
             if seen is not None:
                 self._rows.setdefault((seen.device, seen.dtype), []).append((position, seen))
         self._copies = {key: _joined(rows) for key, rows in self._rows.items()}
@@ -35,14 +35,14 @@ class Moving:
         for key, rows in self._rows.items():
             before, sizes = self._copies[key], [seen.numel() for _, seen in rows]
             parts = [*(_joined(rows) - before).split(sizes), *before.split(sizes)]
-            lengths = torch._foreach_norm(parts, 2, dtype=torch.float64)
-            out.append(([position for position, _ in rows], parcel.add(torch.stack(list(lengths)))))
+            lengths = functions.foreach_norm(parts, 2, dtype=torch.float64)
+            out.append(([position for position, _ in rows], parcel.add(functions.stack(list(lengths)))))
         return out
 
 
 def _joined(rows: list[tuple[int, Tensor]]) -> Tensor:
     """A copy of all, in one go."""
-    return torch.cat([seen for _, seen in rows])
+    return functions.cat([seen for _, seen in rows])
 
 
 def ratios(places: list[tuple[list[int], int]], parcel: Parcel) -> dict[int, float]:

@@ -15,6 +15,7 @@ from whygrad.capture import detours, frames, standins
 from whygrad.capture.clock import Clock, remember
 from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
+from whygrad.capture.torch import methods
 from whygrad.capture.torch.holding import LEAST_STRIDE, Held, Passing, groups
 from whygrad.capture.torch.parameters import Parameters
 from whygrad.trace import Backward, Copy, Site, Step
@@ -194,7 +195,7 @@ class Protocol:
         held.looks += 1
         now = self.updates
         for known, tensor in held.tensors:
-            if tensor.grad is None:
+            if methods.gradient(tensor) is None:
                 if known.consumed and not known.absent and tensor.requires_grad:
                     self.symptom = True
                 known.absent += 1
@@ -247,7 +248,7 @@ class Protocol:
             tensor = known.ref()
             if tensor is None:
                 continue
-            if tensor.grad is None:
+            if methods.gradient(tensor) is None:
                 known.deposits.clear()
                 known.leftover = 0
                 continue
@@ -282,13 +283,15 @@ class Protocol:
         Gradients that belong to another parameter as well (a worker's) may be cleared by way of that one.
         """
         mine = {known.number for known in held.known}
-        grads = {id(tensor.grad) for _, tensor in held.tensors if tensor.grad is not None}
+        standing = {known.number: methods.gradient(tensor) for known, tensor in held.tensors}
+        grads = {id(grad) for grad in standing.values() if grad is not None}
         others = (t for k, t in self.parameters.within_reach() if k.number not in mine and t.is_leaf)
-        if any(t.grad is not None and id(t.grad) in grads for t in others):
+        if any(grad is not None and id(grad) in grads for grad in map(methods.gradient, others)):
             return
         self.resumed = held.number
-        for known, tensor in held.tensors:
-            known.leftover = id(tensor.grad) if tensor.grad is not None else 0
+        for known, _ in held.tensors:
+            grad = standing[known.number]
+            known.leftover = id(grad) if grad is not None else 0
 
     def _leftover(self, held: Held) -> frozenset[int] | None:
         """What was applied at the step where tracing was taken up, and stands there still at the next one."""
@@ -297,8 +300,8 @@ class Protocol:
         self.resumed = None
         if any(known.assigned for known in held.known):
             return None  # Put there by hand: what is in it is told by its deposits.
-        same = [known for known, tensor in held.tensors if known.leftover and known.leftover == id(tensor.grad)]
-        return frozenset(known.number for known in same)
+        left = ((known, tensor) for known, tensor in held.tensors if known.leftover)
+        return frozenset(known.number for known, tensor in left if known.leftover == id(methods.gradient(tensor)))
 
 
 def _ended(group: dict[str, Any]) -> bool:

@@ -13,7 +13,7 @@ from whygrad.capture import frames
 from whygrad.capture.blame import our_own
 from whygrad.capture.guard import Guard
 from whygrad.capture.search import is_a, real
-from whygrad.capture.torch import crossings, measuring
+from whygrad.capture.torch import crossings, functions, measuring
 from whygrad.capture.torch.elsewhere import listened
 from whygrad.capture.torch.extraction import Departures
 from whygrad.capture.torch.observing import observe
@@ -180,7 +180,7 @@ class Recorder:
         node.floating = floating
         node.requires_grad = out.requires_grad
         node.shape, node.dtype = shape(out), out.dtype
-        if not torch.is_grad_enabled():
+        if not functions.recorded():
             node.region = self.regions.current()
         self.place(node, frame)
         if name in PURE and node.inner is None and node.code is not None and "out" not in kwargs:
@@ -267,7 +267,7 @@ class Recorder:
         node = self.shadow.new(Kind.LEAVE, name)
         node.inputs = ((source, tensor.requires_grad, False),)
         node.shape, node.dtype = shape(tensor), tensor.dtype
-        if not torch.is_grad_enabled():
+        if not functions.recorded():
             node.region = self.regions.current()
         self.place(node, frame)
         crossings.departed(self.shadow, out, node)

@@ -15,6 +15,7 @@ import torch
 from whygrad.capture import detours, frames
 from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
+from whygrad.capture.torch import functions
 from whygrad.source import positions
 from whygrad.trace import Region, Site
 
@@ -145,7 +146,7 @@ class Regions:
 
     def _entering(self, original: Function, how: str, off: Callable[[Any], bool]) -> Function:
         def enter(owner: Any) -> Any:
-            before = owner.prev if how == _SWITCH else torch.is_grad_enabled()
+            before = owner.prev if how == _SWITCH else functions.recorded()
             try:
                 frame = detours.caller()
                 result = original(owner)

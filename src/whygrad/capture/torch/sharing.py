@@ -9,7 +9,7 @@ import torch
 from torch.autograd.function import BackwardCFunction
 from torch.autograd.graph import GradientEdge
 
-from whygrad.capture.torch import methods
+from whygrad.capture.torch import functions, methods
 from whygrad.capture.torch.parameters import Parameters
 from whygrad.trace import Backward, Graph, Op
 from whygrad.trace.terms import JOINS, PASSING, SCALINGS, SUMS, Term, terms
@@ -103,7 +103,7 @@ def _gradient(
     found = [edges.get(op) for op in part.ops if graph.reach(op)]
     if any(edge is None for edge in found):
         return None
-    arriving = torch.autograd.grad(loss, found, retain_graph=True)  # type: ignore[arg-type]
+    arriving = functions.differentiate(loss, found, retain_graph=True)
     # What `torch.autograd.grad` calls. For the sake of `grad_outputs` that would import sympy, which takes long and
     # adds a filter, so that warnings are shown once more.
     results = torch.autograd.Variable._execution_engine.run_backward(
@@ -124,4 +124,4 @@ def _compare(backward: Backward, gradients: dict[int, dict[int, Tensor]]) -> Non
 
 def _wide(grad: Tensor) -> Tensor:
     """Complex gradients as pairs of real ones."""
-    return methods.double(torch.view_as_real(grad) if grad.is_complex() else grad)
+    return methods.double(functions.view_as_real(grad) if grad.is_complex() else grad)

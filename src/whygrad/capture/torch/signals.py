@@ -10,7 +10,7 @@ import torch
 
 from whygrad.capture import frames
 from whygrad.capture.search import is_a, real
-from whygrad.capture.torch import methods
+from whygrad.capture.torch import functions, methods
 
 Tensor = torch.Tensor
 NAMES = {
@@ -55,7 +55,7 @@ def signals(frame: FrameType | None, learned: Learned) -> dict[str, Tensor]:
 def _mean(value: Any, size: bool) -> Tensor | None:
     if is_a(value, float):
         number = real(value)
-        return torch.tensor([abs(number) if size else number], dtype=torch.float64, device="cpu")
+        return functions.tensor([abs(number) if size else number], dtype=torch.float64, device="cpu")
     if not _plain(value):
         return None
     whole: Tensor = methods.absolute(methods.detach(value)) if size else methods.detach(value)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from whygrad.capture.torch import methods
+from whygrad.capture.torch import functions, methods
 from whygrad.capture.torch.unheard import opaque
 from whygrad.telemetry.histogram import BINS, LOWEST, Histogram
 from whygrad.telemetry.record import Gradient
@@ -77,24 +77,24 @@ def measure_here(tensors: list[Tensor]) -> list[Numbers]:
     codes = _used(_coded(tensors), len(tensors))
     norms, out = norms_here(tensors), []
     for tensor, norm, row in zip(tensors, norms, codes, strict=True):
-        low, high = (methods.number(x) for x in torch.aminmax(tensor)) if tensor.numel() else (0.0, 0.0)
+        low, high = (methods.number(x) for x in functions.aminmax(tensor)) if tensor.numel() else (0.0, 0.0)
         largest = max(abs(low), abs(high))
         if math.isfinite(largest) and (norm == math.inf or 0 < largest < EXTREME):
-            norm = methods.number(torch.linalg.vector_norm(tensor, dtype=torch.float64))
+            norm = methods.number(functions.vector_norm(tensor, dtype=torch.float64))
         if _whole(tensor):
             zeros = row.get(ZERO, 0)
             nonfinite = 0 if math.isfinite(largest) else sum(row.get(c, 0) for c in _NONFINITE)
         else:
-            zeros = tensor.numel() - methods.whole(torch.count_nonzero(tensor))
-            nonfinite = 0 if math.isfinite(largest) else methods.whole(torch.count_nonzero(tensor * 0))
+            zeros = tensor.numel() - methods.whole(functions.count_nonzero(tensor))
+            nonfinite = 0 if math.isfinite(largest) else methods.whole(functions.count_nonzero(tensor * 0))
         out.append(Numbers(norm, largest, zeros, nonfinite, row))
     return out
 
 
 def measure_there(tensors: list[Tensor]) -> Tensor:
     """On a GPU: everything in one flat tensor of int32, to be copied and decoded later."""
-    rows = torch.stack([norm for order in (2, math.inf, 0) for norm in _foreach(tensors, order)])
-    return torch.cat([rows.view(torch.int32), _coded(tensors).int()])
+    rows = functions.stack([norm for order in (2, math.inf, 0) for norm in _foreach(tensors, order)])
+    return functions.cat([rows.view(torch.int32), _coded(tensors).int()])
 
 
 def norms_there(tensors: list[Tensor]) -> Tensor:
@@ -102,7 +102,7 @@ def norms_there(tensors: list[Tensor]) -> Tensor:
 
 
 def lengths_there(tensors: list[Tensor], order: float = 2) -> Tensor:
-    return torch.stack(_foreach(tensors, order))
+    return functions.stack(_foreach(tensors, order))
 
 
 def decode(read: Tensor, sizes: list[int]) -> list[Numbers]:
@@ -177,13 +177,13 @@ def _whole(tensor: Tensor) -> bool:
 def norms_here(tensors: list[Tensor], order: int = 2) -> list[float]:
     """Of the second order, or of the first: the sum of the magnitudes."""
     chunks = [list(tensor.split(CHUNK)) if tensor.numel() > CHUNK else [tensor] for tensor in tensors]
-    parts = iter(_read(torch._foreach_norm([c for several in chunks for c in several], order, dtype=_wide(tensors))))
+    parts = iter(_read(functions.foreach_norm([c for several in chunks for c in several], order, dtype=_wide(tensors))))
     together = [[next(parts) for _ in several] for several in chunks]
     return [math.hypot(*lengths) if order == 2 else math.fsum(lengths) for lengths in together]
 
 
 def _read(scalars: list[Tensor] | tuple[Tensor, ...]) -> Iterator[float]:
-    yield from methods.tolist(torch.stack(list(scalars)))
+    yield from methods.tolist(functions.stack(list(scalars)))
 
 
 def _wide(tensors: list[Tensor]) -> torch.dtype:
@@ -191,22 +191,22 @@ def _wide(tensors: list[Tensor]) -> torch.dtype:
 
 
 def _foreach(tensors: list[Tensor], order: float) -> list[Tensor]:
-    return list(torch._foreach_norm(tensors, order, dtype=torch.float64))
+    return list(functions.foreach_norm(tensors, order, dtype=torch.float64))
 
 
 def _coded(tensors: list[Tensor]) -> Tensor:
     """Counts of the codes of all tensors, one row of WIDTH after the other."""
     samples = [(t[:: -(-t.numel() // BINNED)] if t.numel() > BINNED else t).float() for t in tensors]
-    joined = torch.cat(samples)
+    joined = functions.cat(samples)
     codes = (joined.view(torch.int32) >> 22) & 0x3FF
     codes.masked_fill_(joined == 0, ZERO)
     sizes = [s.numel() for s in samples]
     codes += _offsets(sizes, joined.device)
     if joined.device.type == "cpu":
-        return torch.bincount(codes, minlength=WIDTH * len(tensors))
+        return functions.bincount(codes, minlength=WIDTH * len(tensors))
     # bincount waits for the device to learn its own size.
-    counts = torch.zeros(WIDTH * len(tensors), dtype=torch.int32, device=joined.device)
-    return counts.scatter_add_(0, codes.long(), torch.ones_like(codes))
+    counts = functions.zeros(WIDTH * len(tensors), dtype=torch.int32, device=joined.device)
+    return counts.scatter_add_(0, codes.long(), functions.ones_like(codes))
 
 
 def _offsets(sizes: list[int], device: torch.device) -> Tensor:
@@ -215,8 +215,8 @@ def _offsets(sizes: list[int], device: torch.device) -> Tensor:
     if known is None:
         if len(_offset_cache) >= MOST_OFFSETS:
             _offset_cache.clear()
-        starts = torch.arange(len(sizes), dtype=torch.int32) * WIDTH
-        known = torch.repeat_interleave(starts, torch.tensor(sizes))
+        starts = functions.arange(len(sizes), dtype=torch.int32) * WIDTH
+        known = functions.repeat_interleave(starts, functions.tensor(sizes))
         if device.type != "cpu":
             known = known.pin_memory().to(device, non_blocking=True)
         _offset_cache[key] = known

@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from whygrad.capture.torch import functions
+
 Tensor = torch.Tensor
 
 
@@ -33,7 +35,7 @@ class Parcel:
             if not tensor.is_cuda:
                 continue
             with torch.cuda.device(tensor.device):
-                host = torch.empty(tensor.shape, dtype=tensor.dtype, device="cpu", pin_memory=True)
+                host = functions.empty(tensor.shape, dtype=tensor.dtype, device="cpu", pin_memory=True)
                 host.copy_(tensor, non_blocking=True)
                 arrival = torch.cuda.Event()
                 arrival.record()

@@ -13,6 +13,7 @@ from torch.utils._pytree import tree_leaves
 from whygrad.capture import detours, standins
 from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
+from whygrad.capture.torch import functions
 from whygrad.capture.torch.parameters import shape
 from whygrad.capture.torch.recording import Recorder
 from whygrad.trace import Kind
@@ -49,7 +50,7 @@ def _mapped(recorder: Recorder, given: list[Any], out: Any, frame: FrameType) ->
             node.inputs = inputs
             node.floating, node.requires_grad = tensor.is_floating_point(), tensor.requires_grad
             node.shape, node.dtype = shape(tensor), tensor.dtype
-            if not tensor.requires_grad and not torch.is_grad_enabled():
+            if not tensor.requires_grad and not functions.recorded():
                 node.region = recorder.regions.current()
             recorder.place(node, frame)
             recorder.shadow.put(tensor, node)

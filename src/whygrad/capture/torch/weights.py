@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import torch
 
-from whygrad.capture.torch import methods
+from whygrad.capture.torch import functions, methods
 from whygrad.capture.torch.finiteness import Finiteness, readable
 from whygrad.capture.torch.following import Following
 from whygrad.capture.torch.parameters import Known, Parameters
@@ -92,10 +92,10 @@ class Weights:
     def _send(self, pairs: list[tuple[Known, Tensor, Tensor, bool]], updates: int) -> None:
         """Compare all at once where they live; a device's answer is read at a later look."""
         befores = [before for _, before, _, _ in pairs]
-        changes = torch._foreach_sub([now for _, _, now, _ in pairs], befores)
-        lengths = [torch.stack(list(torch._foreach_norm(t, math.inf))) for t in (changes, befores)]
+        changes = functions.foreach_sub([now for _, _, now, _ in pairs], befores)
+        lengths = [functions.stack(list(functions.foreach_norm(t, math.inf))) for t in (changes, befores)]
         parcel = Parcel()
-        parcel.add(torch.stack(lengths))
+        parcel.add(functions.stack(lengths))
         parcel.send()
         self._late.append((parcel, [(known, written) for known, _, _, written in pairs], updates))
 
@@ -132,7 +132,7 @@ class Weights:
         """What a step is about to change."""
         out = []
         for known, tensor in tensors:
-            grad = tensor.grad
+            grad = methods.gradient(tensor)
             if grad is None or grad.is_sparse or opaque(grad) or not readable(tensor):
                 continue
             if not methods.true(methods.any_of(grad)):
@@ -145,14 +145,15 @@ class Weights:
 
     def stayed(self, before: list[Before]) -> frozenset[int]:
         """Those that the step has not moved."""
-        return frozenset(n for n, tensor, values, where in before if torch.equal(_at(tensor, where), values))
+        return frozenset(n for n, tensor, values, where in before if functions.equal(_at(tensor, where), values))
 
     def rounded_away(self, before: list[Before]) -> float | None:
         """Of weights in half precision that had a gradient: the share that the step left as they were."""
         kept = moved = 0
         for _, tensor, values, where in before:
-            if tensor.dtype in HALF and tensor.grad is not None:
-                wanted = _at(tensor.grad, where) != 0
+            grad = methods.gradient(tensor)
+            if tensor.dtype in HALF and grad is not None:
+                wanted = _at(grad, where) != 0
                 still = (_at(tensor, where) == values) & wanted
                 kept, moved = kept + methods.whole(still.sum()), moved + methods.whole(wanted.sum())
         return kept / moved if moved else None
@@ -167,7 +168,7 @@ def _sample(tensor: Tensor) -> Tensor | None:
     if not readable(tensor):
         return None
     with NoFunctions(), NoOperations(), NoHistory():
-        flat = methods.detach(torch.view_as_real(tensor) if tensor.is_complex() else tensor).reshape(-1)
+        flat = methods.detach(functions.view_as_real(tensor) if tensor.is_complex() else tensor).reshape(-1)
         if tensor.device.type not in ("cpu", "cuda"):
             flat = methods.cpu(flat)  # Not every device knows doubles.
         # A copy in any case: a slice of weights that are doubles already would go along with them.
