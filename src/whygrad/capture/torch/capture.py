@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from types import FrameType
@@ -80,6 +81,8 @@ class Capture:
         self.switching.on_eval = self.stepping.evaluating
         self.keeping = Keeping(self.shadow)
         self.slumber = Slumber(self)
+        self._opened_in = 0
+        """The thread in which tracing began the latest time."""
         self.forms = Forms()
         self.mode.on_long = self.slumber.repeats
         self.recorder.on_place = self.mode.something_new
@@ -194,6 +197,7 @@ class Capture:
         if self.tracing:
             return
         self.tracing = self.window.open = True
+        self._opened_in = threading.get_ident()
         self.windows += 1
         self._resume()
         self.regions.follow(self.during)
@@ -215,6 +219,10 @@ class Capture:
         self.slumber.opened()
         if not self.mode.pause.aside and not self.compiled.inside():
             threads.insert(self.mode)
+
+    def hears(self) -> bool:
+        """Whether this thread's operations are seen: it opened the window, or it has started since."""
+        return self._opened_in == threading.get_ident() or threads.present(self.mode)
 
     def _resume(self) -> None:
         """What happened up to now is unknown, but before the first window nothing had happened."""

@@ -41,7 +41,7 @@ class Finiteness:
                 self._send(rows)
 
     def _send(self, rows: list[tuple[Known, bool, Tensor]]) -> None:
-        bounds = [torch.aminmax(values) for _, _, values in rows]
+        bounds = [functions.aminmax(values) for _, _, values in rows]
         lows, highs = functions.stack([low for low, _ in bounds]), functions.stack([high for _, high in bounds])
         parcel = Parcel()
         parcel.add(functions.stack((functions.isfinite(lows) & functions.isfinite(highs), functions.isnan(lows)), 1))

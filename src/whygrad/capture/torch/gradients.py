@@ -57,6 +57,12 @@ class Gradients:
         self._handed.clear()
         self._scaled = False
 
+    def unheard(self, knowns: Iterable[Known]) -> None:
+        """Stepped by a thread that began before this window: what it did to the gradients was not seen."""
+        for known in knowns:
+            known.deposits.clear()
+            known.assigned, known.leftover = False, 0
+
     # -- calls that clear, clip and scale
 
     def follow(self, during: Detours) -> None:

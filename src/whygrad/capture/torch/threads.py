@@ -67,9 +67,14 @@ def insert(mode: TorchFunctionMode) -> None:
         torch.overrides._push_mode(other)
 
 
+def present(mode: TorchFunctionMode) -> bool:
+    """Whether it is on this thread's stack."""
+    return any(found is mode for found in torch.overrides._get_current_function_mode_stack())
+
+
 def remove(mode: TorchFunctionMode) -> bool:
     """Take the mode off this thread's stack, wherever it is on it; false where it is not."""
-    if not any(found is mode for found in torch.overrides._get_current_function_mode_stack()):
+    if not present(mode):
         return False
     above: list[Any] = []
     while (top := torch.overrides._pop_mode()) is not mode:
