@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from whygrad.trace.graph import Op
-from whygrad.trace.ledger import Backward
+from whygrad.trace.ledger import Backward, Step
 from whygrad.trace.site import Site
 from whygrad.trace.trace import Trace, worked_out_once
-from whygrad.trace.uses import Line, steps_in_order
+from whygrad.trace.uses import Line
 
 STORING = frozenset({"__setitem__", "copy_", "index_put_", "index_copy_", "scatter_"})
 """Operations that put a value into a buffer which outlives it."""
@@ -43,15 +43,24 @@ def _find(trace: Trace) -> list[Carried]:
 
 
 def _previous_update(trace: Trace, backward: Backward) -> int | None:
-    """The shadow graph's size when the latest step after an earlier backward of this loss was made.
+    """The shadow graph's size when this thread's next step after an earlier backward of this loss was made.
 
     Another thread's updates come and go while this one collects.
     """
     earlier = _of_thread(trace)[backward.thread, backward.site].before(backward.order)
     if earlier is None:
         return None
-    step = steps_in_order(trace).after(earlier.order)
+    steps = _steps_of_thread(trace).get(backward.thread)
+    step = steps.after(earlier.order) if steps is not None else None
     return step.serial if step is not None and step.order < backward.order else None
+
+
+@worked_out_once
+def _steps_of_thread(trace: Trace) -> dict[int, Line[Step]]:
+    out: dict[int, list[Step]] = {}
+    for step in trace.steps:
+        out.setdefault(step.thread, []).append(step)
+    return {thread: Line(found) for thread, found in out.items()}
 
 
 @worked_out_once

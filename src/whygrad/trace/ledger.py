@@ -266,6 +266,8 @@ class Step:
     """Parameters whose gradient was not zero and whose values it left exactly as they were."""
     assigned: frozenset[int] = frozenset()
     """Parameters whose gradient was put there by hand."""
+    thread: int = 0
+    """Who asked for it."""
     closure: bool = False
     """It evaluated the loss itself, so `consumed` is what it found before."""
     inside: bool = False

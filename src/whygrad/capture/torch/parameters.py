@@ -73,7 +73,7 @@ class Known:
     """Only some of the values are compared."""
     same_memory: set[int] = field(default_factory=set)
     thread: int = 0
-    """Who trains it; 0 while nobody does, -1 when several threads' steps move it."""
+    """Who was seen to train it; 0 while nobody was, -1 when several threads were."""
 
 
 class Parameters:
@@ -83,10 +83,6 @@ class Parameters:
         self.known_list: list[Known] = []
         self._by_id: dict[int, Known] = {}
         self._by_storage: dict[int, Known] = {}
-        self._trainers: set[int] = set()
-        """Threads that train."""
-        self._differentiating: set[int] = set()
-        """Threads that have asked for gradients."""
 
     def __getitem__(self, number: int) -> Known:
         return self.known_list[number]
@@ -158,38 +154,34 @@ class Parameters:
     def stepped(self, knowns: Iterable[Known]) -> None:
         """This thread's optimizer moves them."""
         me = threading.get_ident()
-        self._trainers.add(me)
         for known in knowns:
             known.thread = me if known.thread in (0, me) else -1
 
     def differentiated(self, roots: list[torch.Tensor]) -> None:
-        """This thread is about to write gradients; where it is not the only one, what nobody moves yet is its own."""
-        me = threading.get_ident()
-        self._differentiating.add(me)
-        if len(self._differentiating) < 2:
-            return
-        self._trainers.add(me)
-        for tensor in leaves(roots):
-            known = self.find(tensor)
-            if known is not None and known.thread == 0:
-                known.thread = me
+        """This thread is about to write gradients."""
+        if not _alone():
+            self.stepped(known for tensor in leaves(roots) if (known := self.find(tensor)) is not None)
 
     def within_reach(self) -> Iterator[tuple[Known, torch.Tensor]]:
         """Those whose gradients this thread may look at.
 
         Another thread's backward writes gradients without holding the interpreter's lock (torch 2.13): reading one at
-        that moment ends the process. A thread that trains networks of its own has no business there.
+        that moment ends the process. Where there are several threads, each looks at what it was seen to train itself;
+        of the rest nobody knows who trains it while nothing is traced.
         """
         # Asked one by one: another thread may begin while the caller looks at the first of them.
         return ((known, tensor) for known, tensor in self.living() if self.reachable(known))
 
     def reachable(self, known: Known) -> bool:
-        me = threading.get_ident()
-        return len(self._trainers) < 2 or me not in self._trainers or known.thread in (0, -1, me)
+        return _alone() or known.thread in (-1, threading.get_ident())
 
     def living(self) -> list[tuple[Known, torch.Tensor]]:
         pairs = ((known, known.ref()) for known in self.known_list)
         return [(known, tensor) for known, tensor in pairs if tensor is not None]
+
+
+def _alone() -> bool:
+    return threading.active_count() < 2
 
 
 _WHOLE = {int}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable
 from types import FrameType
@@ -273,6 +274,7 @@ class Protocol:
         for looked in self.optimizers:
             if looked is held or not looked.steps:
                 looked.look_at_rates(step.order)
+        step.thread = threading.get_ident()
         step.own, step.rates = held.steps, held.rates
         remember(self.steps, step)
         return step
