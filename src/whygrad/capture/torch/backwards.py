@@ -85,7 +85,7 @@ class Backwards:
         self._seen.add(place)
         self._unseen.pop(place, None)
         site = frames.site(code, lasti, inner)
-        root = self._root(roots)
+        root = self._root(roots) if capture.saw_it_all() else None
         inside = frames.site(*inner) if inner is not None and code is not None else None
         backward = Backward(
             self.count, site, None, self._loss_name(inside or site, root), how=how, order=capture.clock.tick()

@@ -198,6 +198,7 @@ class Capture:
             return
         self.tracing = self.window.open = True
         self._opened_in = threading.get_ident()
+        self.mode.whole = {self._opened_in}
         self.windows += 1
         self._resume()
         self.regions.follow(self.during)
@@ -220,9 +221,18 @@ class Capture:
         if not self.mode.pause.aside and not self.compiled.inside():
             threads.insert(self.mode)
 
-    def hears(self) -> bool:
-        """Whether this thread's operations are seen: it opened the window, or it has started since."""
-        return self._opened_in == threading.get_ident() or threads.present(self.mode)
+    def saw_it_all(self) -> bool:
+        """Whether what this thread has done since its latest backward or step was seen.
+
+        It was not where the thread began in an earlier window, or before the first one: it may have been in the middle
+        of an update when another thread opened this one.
+        """
+        me = threading.get_ident()
+        if self._opened_in != me and not threads.present(self.mode):
+            return False
+        whole = me in self.mode.whole
+        self.mode.whole.add(me)
+        return whole
 
     def _resume(self) -> None:
         """What happened up to now is unknown, but before the first window nothing had happened."""

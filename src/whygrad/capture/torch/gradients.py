@@ -58,7 +58,7 @@ class Gradients:
         self._scaled = False
 
     def unheard(self, knowns: Iterable[Known]) -> None:
-        """Stepped by a thread that began before this window: what it did to the gradients was not seen."""
+        """Stepped by a thread that was in the middle of something: what it did to the gradients was not seen."""
         for known in knowns:
             known.deposits.clear()
             known.assigned, known.leftover = False, 0

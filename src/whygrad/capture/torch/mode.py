@@ -43,6 +43,8 @@ class ShadowMode(TorchFunctionMode):
         self.pause = Pause()
         self.live = False
         """Off again: a thread that still has the mode on its stack passes straight through."""
+        self.whole: set[int] = set()
+        """Threads of which nothing was missed since tracing began the latest time, or since their latest update."""
         self.calls = 0
         self.long_at = 0
         """The call at which it has been long that anything new was called, or a loss differentiated."""

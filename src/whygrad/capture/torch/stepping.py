@@ -67,7 +67,7 @@ class Stepping:
                     capture.protocol.resume(held)
                 capture.mode.pause.depth = 0 if closure else 1  # What the optimizer does itself is not the script's.
             return
-        if not capture.hears():
+        if not capture.saw_it_all():
             capture.gradients.unheard(held.known)
         if (held.traced_steps < 2 and capture.naming.due(frame)) or capture.naming.wanted():
             capture.guard(lambda: capture.naming.look(frame), "names")

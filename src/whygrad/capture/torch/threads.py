@@ -13,25 +13,36 @@ from torch.overrides import TorchFunctionMode
 from whygrad.capture import tracebacks
 from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
+from whygrad.capture.torch.mode import ShadowMode
 
 
-def follow(during: Detours, mode: TorchFunctionMode, guard: Guard) -> None:
+def follow(during: Detours, mode: ShadowMode, guard: Guard) -> None:
     """Put the mode on the stack of every thread that starts from now on."""
 
     def starting(original: Function) -> Function:
         def bootstrap(thread: Any) -> None:
             # Only this thread's own stack, without the lock: whoever started it may wait for it while we work.
-            guard.unlocked(lambda: insert(mode), "thread")
+            guard.unlocked(lambda: _begin(mode), "thread")
             guard.unlocked(lambda: _trim_what_ends(thread), "thread")
             try:
                 original(thread)
             finally:
-                guard.unlocked(lambda: remove(mode), "thread")
+                guard.unlocked(lambda: _end(mode), "thread")
 
         return bootstrap
 
     # `run` may be overridden by a subclass; this is the one function that every thread goes through.
     during.set(threading.Thread, "_bootstrap_inner", starting)
+
+
+def _begin(mode: ShadowMode) -> None:
+    insert(mode)
+    mode.whole.add(threading.get_ident())
+
+
+def _end(mode: ShadowMode) -> None:
+    mode.whole.discard(threading.get_ident())  # The next thread may get the same number.
+    remove(mode)
 
 
 def _trim_what_ends(thread: Any) -> None:
