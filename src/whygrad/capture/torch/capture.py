@@ -81,8 +81,6 @@ class Capture:
         self.switching.on_eval = self.stepping.evaluating
         self.keeping = Keeping(self.shadow)
         self.slumber = Slumber(self)
-        self._opened_in = 0
-        """The thread in which tracing began the latest time."""
         self.forms = Forms()
         self.mode.on_long = self.slumber.repeats
         self.recorder.on_place = self.mode.something_new
@@ -197,8 +195,8 @@ class Capture:
         if self.tracing:
             return
         self.tracing = self.window.open = True
-        self._opened_in = threading.get_ident()
-        self.mode.whole = {self._opened_in}
+        self.mode.whole = {threading.get_ident()}
+        self.mode.followed |= self.mode.whole
         self.windows += 1
         self._resume()
         self.regions.follow(self.during)
@@ -228,7 +226,7 @@ class Capture:
         of an update when another thread opened this one.
         """
         me = threading.get_ident()
-        if self._opened_in != me and not threads.present(self.mode):
+        if me not in self.mode.followed:
             return False
         whole = me in self.mode.whole
         self.mode.whole.add(me)
@@ -249,6 +247,7 @@ class Capture:
         self.protocol.listen(False)
         self.count.quiet = True
         self.during.undo()
+        self.mode.followed.discard(threading.get_ident())
         threads.remove(self.mode)
         self.mode.live = False
 

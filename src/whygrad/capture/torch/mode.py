@@ -43,6 +43,8 @@ class ShadowMode(TorchFunctionMode):
         self.pause = Pause()
         self.live = False
         """Off again: a thread that still has the mode on its stack passes straight through."""
+        self.followed: set[int] = set()
+        """Threads that have the mode on their stack. (While it is asked it is off, so the stack does not tell.)"""
         self.whole: set[int] = set()
         """Threads of which nothing was missed since tracing began the latest time, or since their latest update."""
         self.calls = 0

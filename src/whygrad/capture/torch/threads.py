@@ -37,11 +37,13 @@ def follow(during: Detours, mode: ShadowMode, guard: Guard) -> None:
 
 def _begin(mode: ShadowMode) -> None:
     insert(mode)
+    mode.followed.add(threading.get_ident())
     mode.whole.add(threading.get_ident())
 
 
 def _end(mode: ShadowMode) -> None:
-    mode.whole.discard(threading.get_ident())  # The next thread may get the same number.
+    mode.followed.discard(threading.get_ident())  # The next thread may get the same number.
+    mode.whole.discard(threading.get_ident())
     remove(mode)
 
 
@@ -78,14 +80,9 @@ def insert(mode: TorchFunctionMode) -> None:
         torch.overrides._push_mode(other)
 
 
-def present(mode: TorchFunctionMode) -> bool:
-    """Whether it is on this thread's stack."""
-    return any(found is mode for found in torch.overrides._get_current_function_mode_stack())
-
-
 def remove(mode: TorchFunctionMode) -> bool:
     """Take the mode off this thread's stack, wherever it is on it; false where it is not."""
-    if not present(mode):
+    if not any(found is mode for found in torch.overrides._get_current_function_mode_stack()):
         return False
     above: list[Any] = []
     while (top := torch.overrides._pop_mode()) is not mode:
