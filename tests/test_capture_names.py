@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 import whygrad
+from whygrad.capture import search
 from whygrad.session import active
 
 
@@ -206,3 +208,24 @@ def test_names_survive_a_variable_that_is_deleted() -> None:
         del scorer, solver
 
     assert names(work) == ["scorer.bias", "scorer.weight"]
+
+
+def test_a_container_that_changes_while_it_is_looked_at_is_looked_at_again() -> None:
+    """What the collector finds in that moment may have been an entry of it."""
+
+    class Changing(dict[str, int]):
+        pass
+
+    held = Changing(a=1, b=2)
+    looks = [0]
+
+    def items(value: dict[str, int]) -> Iterator[tuple[str, int]]:
+        looks[0] += 1
+        for entry in dict.items(value):
+            if looks[0] < search.TRIES:
+                value[f"new {looks[0]}"] = 0
+            yield entry
+
+    assert search._part(partial(items, held), 2, 8, last=False) == list(dict.items(held))
+    looks[0] = -10
+    assert search._part(partial(items, held), 2, 8, last=False) == []

@@ -185,7 +185,7 @@ def survives(capsys: pytest.CaptureFixture[str], trace: str = "auto") -> None:
     report = watching.report
     tolerated = any("(values:" in gap.what for gap in report.gaps)
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("whygrad:")]
-    assert [line.startswith("whygrad: internal error") for line in lines] == ([] if tolerated else [True])
+    assert [line.startswith("whygrad: internal error") for line in lines] == ([] if tolerated else [True]), lines
     assert all("injected" in line for line in lines)
     assert torch.overrides._get_current_function_mode_stack() == []
     assert touched() == before

@@ -9,7 +9,8 @@ from __future__ import annotations
 import types
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from types import FrameType
 from typing import Any
@@ -20,6 +21,7 @@ DEEPEST = 4
 WIDEST = 24
 """Items of a container that are looked at: modules live near its start."""
 MOST_ATTRIBUTES = 200
+TRIES = 3
 PLAIN = (str, bytes, int, float, complex, bool, type(None), types.ModuleType, types.FunctionType, type)
 KEYS = frozenset({str, bytes, int, float, bool, type(None)})
 """Keys that may be written out: the `repr` of others may be the user's."""
@@ -127,8 +129,7 @@ def items(value: Any, most: int, *, last: bool = False) -> list[Any] | None:
     """So many items of a sequence or set, the first or the last ones; None for what is neither."""
     for kind in (list, tuple, deque, set, frozenset):
         if is_a(value, kind):
-            count = kind.__len__(value)
-            return list(islice(kind.__iter__(value), max(0, count - most) if last else 0, None if last else most))
+            return _part(partial(kind.__iter__, value), kind.__len__(value), most, last=last)
     return None
 
 
@@ -136,9 +137,18 @@ def entries(value: Any, most: int, *, last: bool = False) -> list[tuple[str, Any
     """The same of a dictionary, with how a key is written."""
     if not is_a(value, dict):
         return None
-    count = dict.__len__(value)
-    found = islice(dict.items(value), max(0, count - most) if last else 0, None if last else most)
+    found = _part(partial(dict.items, value), dict.__len__(value), most, last=last)
     return [(_written(key), item) for key, item in found]
+
+
+def _part(look: Callable[[], Iterable[Any]], count: int, most: int, *, last: bool) -> list[Any]:
+    """Another thread may add something meanwhile, or what the collector finds take something out: then once more."""
+    for _ in range(TRIES):
+        try:
+            return list(islice(look(), max(0, count - most) if last else 0, None if last else most))
+        except RuntimeError:
+            continue
+    return []
 
 
 def _written(key: Any) -> str:

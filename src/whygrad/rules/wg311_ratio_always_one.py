@@ -68,18 +68,21 @@ def check(trace: Trace) -> Iterator[Finding]:
         when = throughout(looks, 1, int(LASTING))
         if when is None:
             continue
+        throughout_run = when.times == len(known)
         known = [r for r in known if when.first <= r.backward.update + 1 <= when.last]
         again = [
             later
             for earlier, later in pairwise(known)
             if stepped_between(trace, earlier, later)
+            # Looks that are taken now and then may all fall on the first update of a batch.
+            and trace.window(earlier.backward.order) == trace.window(later.backward.order)
             and not earlier.backward.deposits <= earlier.backward.zeros
             and earlier.new != later.new
             and batch(trace.graph, earlier.new) == batch(trace.graph, later.new) != frozenset()
         ]
         if again:
             yield _finding(trace, known, again, when)
-        elif len(known) > 2 and all(stepped_between(trace, *pair) for pair in pairwise(known)):
+        elif throughout_run and len(known) > 2 and all(stepped_between(trace, *pair) for pair in pairwise(known)):
             yield _harmless(trace, known[-1])
 
 
