@@ -51,6 +51,7 @@ from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.source.defining import definition
 from whygrad.trace import Site, Trace
+from whygrad.trace.magnitudes import size
 from whygrad.trace.ratios import Ratio, batch, by_place, ratios, stepped_between
 from whygrad.trace.spells import Spell, throughout
 
@@ -59,6 +60,9 @@ NAME = "ratio-always-one"
 ROUNDING = 1e-5
 LASTING = 6
 """Evaluations in a row that are one, where others are not: at a tiny learning rate the first few may be."""
+
+AT_REST = 1e-2
+"""Of the largest gradient: a policy that has made up its mind hardly moves any more, and its ratio neither."""
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -69,7 +73,10 @@ def check(trace: Trace) -> Iterator[Finding]:
         if when is None:
             continue
         throughout_run = when.times == len(known)
+        largest = max((size(r.backward) for r in known), default=0.0)
         known = [r for r in known if when.first <= r.backward.update + 1 <= when.last]
+        if not throughout_run and all(size(r.backward) <= AT_REST * largest for r in known):
+            continue
         again = [
             later
             for earlier, later in pairwise(known)
