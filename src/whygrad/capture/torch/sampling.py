@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FrameType
@@ -45,6 +46,8 @@ class State:
     held: Held
     turn: Turn = field(default_factory=Turn)
     open: bool = False
+    thread: int = 0
+    """Whose step opened it."""
     marks: Marks | None = None
     """Gradients as the last backward, or the step before, left them."""
     backwards: int = 0
@@ -123,6 +126,7 @@ class Sampling:
         state.open, state.backwards, state.deposits, state.draft = True, 0, 0, None
         state.marks = Marks(state.held.tensors)
         self._open.append(state)
+        state.thread = threading.get_ident()
         self.capture.count.measured = True
 
     def _consume(self, state: State, optimizer: Any, closure: bool, frame: FrameType) -> bool:
@@ -190,8 +194,8 @@ class Sampling:
                     self._deposited(state, roots, frame)
 
     def _foreign(self, state: State) -> bool:
-        """Whether another thread trains these parameters while this one trains its own."""
-        return any(not self.capture.parameters.reachable(known) for known in state.held.known[:1])
+        """Whether another thread steps with these parameters, and may be writing their gradients at this moment."""
+        return state.thread != threading.get_ident()
 
     def _deposited(self, state: State, roots: Any, frame: FrameType) -> None:
         tensors = state.held.tensors
