@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Set, Sized
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import islice
 from typing import Any, TypeVar
 
 from whygrad.trace import deadline
@@ -115,18 +114,23 @@ class Graph:
     ops: dict[int, Op] = field(default_factory=dict)
     _masks: dict[str, dict[int, int]] = field(default_factory=dict, repr=False)
     _sets: dict[int, frozenset[int]] = field(default_factory=dict, repr=False)
-    _counted: int = field(default=0, repr=False)
+    _fresh: list[int] = field(default_factory=list, repr=False)
+    """What has come since parameters were last counted."""
     _dangling: set[int] = field(default_factory=set, repr=False)
     """Operands of what was counted that are not in the graph."""
     _kept: int = field(default=0, repr=False)
     memo: dict[object, Any] = field(default_factory=dict, repr=False)
     """Answers about finished graphs that are asked for again and again."""
 
+    def __post_init__(self) -> None:
+        self._fresh = list(self.ops)
+
     def __getitem__(self, op: int) -> Op:
         return self.ops[op]
 
     def add(self, op: Op) -> Op:
         self.ops[op.id] = op
+        self._fresh.append(op.id)
         return op
 
     def operands(self, op: Op) -> Iterator[tuple[Input, Op]]:
@@ -188,7 +192,7 @@ class Graph:
         return seen
 
     def _parameters(self, how: str, root: int) -> frozenset[int]:
-        if self._counted != len(self.ops):
+        if self._fresh:
             self._count()
         mask = self._masks[how].get(root, 0)
         found = self._sets.get(mask)
@@ -199,10 +203,11 @@ class Graph:
     def _count(self) -> None:
         """One pass over what has come since the last one, oldest first: parameters as bits, so that a long chain costs
         no more."""
-        if self._dangling & self.ops.keys():  # Of what was cut off, a part has come after all.
-            self._counted, self._masks, self._dangling = 0, {how: {} for how in self._masks}, set()
+        fresh, self._fresh = self._fresh, []
+        if not self._dangling.isdisjoint(fresh):  # Of what was cut off, a part has come after all.
+            fresh, self._masks, self._dangling = list(self.ops), {}, set()
         reach, anything, values = (self._masks.setdefault(how, {}) for how in ("gradient", "any", "value"))
-        for number in sorted(islice(self.ops, self._counted, None)):
+        for number in sorted(fresh):
             op = self.ops[number]
             own = 1 << op.parameter if op.parameter is not None else 0
             some = every = value = own
@@ -220,4 +225,3 @@ class Graph:
                 elif op.passes(operand):
                     some |= reach[operand.op]
             reach[number], anything[number], values[number] = some, every, value
-        self._counted = len(self.ops)

@@ -135,7 +135,9 @@ class Capture:
         self.guard.final(self.detach, "detaching")
         self.guard(self.sampling.finish, "telemetry")
         self.guard(lambda: self.weights.finish(self.protocol.updates, self.stepping.held()), "weights")
-        return self.guard.final(lambda: assemble(self, escaped), "assembling") or Trace(gaps=self.guard.gaps())
+        trace = self.guard.final(lambda: assemble(self, escaped), "assembling") or Trace(gaps=self.guard.gaps())
+        self.extraction.forget()
+        return trace
 
     def snapshot(self) -> Trace:
         """What has been seen so far. Its graph is its own: answers about one that still grows must not be kept."""

@@ -67,6 +67,11 @@ class Extraction:
         self._place_constructors(fresh)
         return root.serial
 
+    def forget(self) -> None:
+        """The graph is another one's now. Ours would outlive it: the script may hold our wrappers to its end, and
+        then Python looks through every operation several times before the process is gone."""
+        self.graph, self.fresh = Graph(), []
+
     def renew(self, nodes: list[Node]) -> None:
         """The loss has been differentiated since: which functions and hooks swallowed its gradient is known now."""
         for node in nodes:

@@ -18,8 +18,8 @@ from whygrad.capture.torch.shadow import Node, Shadow
 from whygrad.trace import Kept
 
 MOST_LIVING = 30_000
-FEW_LIVING = 2_000
-PER_OPERATION = 4
+FEW_LIVING = 500
+PER_OPERATION = 1
 """Living tensors that may be looked through for each operation since the look before, so that a script with a thousand
 training loops, whose variables keep as many graphs alive, pays for its work and not for its square."""
 MOST_FOLLOWED = 1024
