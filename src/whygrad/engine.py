@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 
-from whygrad import dialect, suppression, thresholds
+from whygrad import dialect, precedence, suppression, thresholds
 from whygrad.capture.blame import our_own, package
 from whygrad.config import Config
 from whygrad.finding import SEVERITIES, Finding
@@ -38,7 +38,8 @@ def diagnose(trace: Trace, config: Config = Config()) -> list[Finding]:
     for finding in findings:
         dialect.translated(finding, trace.framework)
         finding.suppressed = finding.code in config.ignore
-    findings += suppression.apply(findings, trace.files, rules())
+    silenced = suppression.apply(findings, trace.files, rules())
+    findings = precedence.causes_only(findings) + silenced
     findings += [suppression.unknown_code(code, Site(config.file, 1), "`ignore`") for code in config.unknown]
     return sorted(findings, key=_order)
 

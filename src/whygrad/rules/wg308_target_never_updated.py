@@ -162,7 +162,7 @@ def _over(trace: Trace, case: Lagging, since: int) -> Finding:
     forward = leaking.outside(trace, case.forward)
     copied = case.copy.site if case.copy is not None else None
     labels = [Label(forward, "its values enter the target here")] if copied is not None and forward is not None else []
-    seen = [trace.parameter(n).refreshed for n in case.parameters]
+    seen = [trace.parameter(n).changes for n in case.parameters]
     return Finding(
         CODE,
         NAME,

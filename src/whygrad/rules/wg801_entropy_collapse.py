@@ -3,6 +3,9 @@
 A policy gradient weighted with large numbers (raw returns in the hundreds, no baseline, a high learning rate) drives
 one action to probability one before anything was tried. From then on every sample is that action.
 
+A policy that is decided because it has learned earns more than it did at first, and is left alone. Where the weights
+were centred before they became tensors, what is earned does not show, and this is a note.
+
 Normalise the advantages, subtract a baseline, lower the learning rate, or add an entropy bonus.
 
 ```python bad
@@ -14,7 +17,7 @@ optimizer = torch.optim.Adam(policy.parameters(), lr=3.0)
 for _ in range(80):
     dist = torch.distributions.Categorical(logits=policy(torch.ones(16, 4)))
     action = dist.sample()
-    reward = 100.0 + action.float()
+    reward = 100.0 - action.float()
     loss = -(dist.log_prob(action) * reward).mean()  # WG801
     optimizer.zero_grad()
     loss.backward()
@@ -30,7 +33,7 @@ optimizer = torch.optim.Adam(policy.parameters(), lr=0.003)
 for _ in range(80):
     dist = torch.distributions.Categorical(logits=policy(torch.ones(16, 4)))
     action = dist.sample()
-    reward = 100.0 + action.float()
+    reward = 100.0 - action.float()
     loss = -(dist.log_prob(action) * (reward - reward.mean())).mean()
     optimizer.zero_grad()
     loss.backward()
@@ -46,6 +49,7 @@ from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Op, Trace
 from whygrad.trace.anatomy import PRODUCTS, formula
+from whygrad.trace.earnings import Earnings, earnings, improved
 from whygrad.trace.evaluations import Evaluation, evaluations
 from whygrad.trace.likeness import score_like
 
@@ -59,6 +63,8 @@ EARLY = 0.25
 """Of the run: a policy that is decided later may have solved its task."""
 OFTEN = 3
 """Traced evaluations from the fall on, none of which recovers."""
+BETTER = 0.5
+"""Of the deviation of what was earned at first: who earns so much more has found something out."""
 LONG = 60
 """Updates a run must have for its beginning to be called early."""
 
@@ -77,7 +83,9 @@ def check(trace: Trace) -> Iterator[Finding]:
         score = _weighed(trace, last)
         if early and len(after) >= OFTEN and all(_undecided(e.op) <= GONE for e in after) and score is not None:
             said.add(last.op.site)
-            yield _finding(trace, group[0], after, score)
+            better = improved(_earned(trace, group[:fallen]), _earned(trace, after), BETTER)
+            if not better:
+                yield _finding(trace, group[0], after, score, known=better is not None)
 
 
 def _decides(op: Op) -> bool:
@@ -103,14 +111,18 @@ def _weighed(trace: Trace, last: Evaluation) -> Op | None:
     return None
 
 
-def _finding(trace: Trace, first: Evaluation, after: list[Evaluation], score: Op) -> Finding:
+def _earned(trace: Trace, group: list[Evaluation]) -> Earnings:
+    return earnings(trace.graph, [e.backward for e in group])
+
+
+def _finding(trace: Trace, first: Evaluation, after: list[Evaluation], score: Op, *, known: bool) -> Finding:
     last = after[-1]
     reach = trace.graph.reach(last.op.id)
     who = wording.whom(trace, reach)
     return Finding(
         CODE,
         NAME,
-        "warning",
+        "warning" if known else "note",
         f"{who} {wording.verb(trace, reach, 'has', 'have')} stopped exploring: the entropy fell to "
         f"{_undecided(last.op):.1%} of its maximum by update {after[0].backward.update + 1}",
         score.site,
@@ -118,7 +130,8 @@ def _finding(trace: Trace, first: Evaluation, after: list[Evaluation], score: Op
         [Label(last.op.site, "the distribution over the actions")] if last.op.site is not None else [],
         "one action has nearly all the probability, so nothing else is sampled and nothing else can be learned.",
         f"{_undecided(first.op):.0%} of the largest possible entropy at update {first.backward.update + 1}, "
-        f"{_undecided(last.op):.1%} at update {last.backward.update + 1} of {trace.updates}",
+        f"{_undecided(last.op):.1%} at update {last.backward.update + 1} of {trace.updates}"
+        + ("; what is earned is not more than at first" if known else "; whether more is earned since does not show"),
         "normalise the advantages, subtract a baseline, lower the learning rate, or add an entropy bonus",
         parameters=trace.names(reach),
         evidence={"entropy": _undecided(last.op), "update": after[0].backward.update + 1},

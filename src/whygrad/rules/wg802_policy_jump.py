@@ -8,6 +8,8 @@ A clip whose range is wider than any ratio limits nothing at all.
 Lower the learning rate or the number of epochs, stop the epochs when the approximate KL passes about 0.02, or
 normalise the advantages.
 
+A policy that earns more than before its first jump is left alone.
+
 ```python bad
 import torch
 
@@ -55,14 +57,18 @@ from collections.abc import Iterator
 
 from whygrad import wording
 from whygrad.finding import Finding, Label
-from whygrad.trace import Op, Trace
+from whygrad.trace import Backward, Op, Trace
 from whygrad.trace.anatomy import formula
+from whygrad.trace.earnings import earnings, improved
 from whygrad.trace.ratios import Ratio, by_place, ratios, unmasked
 
 CODE = "WG802"
 NAME = "policy-jump"
 FAR = 0.5
 """Approximate KL divergence of an update. Implementations that stop early do so at 0.01 to 0.05."""
+BETTER = 0.5
+"""Of the deviation of what was earned before the first jump: a policy that earns so much more by now is left alone. One
+that hardly draws at random any more is far from its last one after the smallest step."""
 OFTEN = 2
 """Traced evaluations that are this far out: the first epochs of a run may jump once."""
 
@@ -76,8 +82,13 @@ def check(trace: Trace) -> Iterator[Finding]:
         idle = [(r, clip, d) for r, clip, d in far if clip.facts is not None and clip.facts.killed == 0]
         if idle:
             yield _idle(trace, *idle[-1])
-        elif len(far) >= OFTEN:
+        elif len(far) >= OFTEN and not _learned(trace, [r.backward for r in group], [r.backward for r, _, _ in far]):
             yield _finding(trace, far[-1][0], max(d for _, _, d in far), len(far), len(known))
+
+
+def _learned(trace: Trace, seen: list[Backward], far: list[Backward]) -> bool:
+    before = earnings(trace.graph, [backward for backward in seen if backward.update < far[0].update])
+    return bool(improved(before, earnings(trace.graph, far), BETTER))
 
 
 def _clip(trace: Trace, ratio: Ratio) -> Op | None:

@@ -43,6 +43,10 @@ class Facts:
     """Of an error: the mean magnitude of the prediction."""
     largest: float | None = None
     """Of data from outside: its largest magnitude."""
+    average: float | None = None
+    """Of data from outside: its mean."""
+    deviation: float | None = None
+    """How far the values lie from `average`, `weight` or `goal`."""
     addends: tuple[float, float] | None = None
     """Of a sum of two constants: their largest magnitudes."""
     divergence: float | None = None

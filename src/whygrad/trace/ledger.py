@@ -12,8 +12,8 @@ FEW = 8
 
 
 @dataclass(slots=True)
-class Refreshed:
-    """When values that no optimizer holds were found changed, from one look to the next."""
+class Changes:
+    """When values were found changed, from one look to the next."""
 
     times: int = 0
     last: int = 0
@@ -83,7 +83,7 @@ class Parameter:
     """Something wrote into it and left the values as they were."""
     still: int = 0
     """Updates through which it was watched and did not move."""
-    refreshed: Refreshed = field(default_factory=Refreshed)
+    changes: Changes = field(default_factory=Changes)
     vain: int = 0
     """Steps that found a gradient on it before a look at which its values were exactly the first ones."""
     sampled: bool = False

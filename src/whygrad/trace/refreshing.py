@@ -94,7 +94,7 @@ def lagging(trace: Trace) -> list[Lagging]:
                 still = frozenset(n for n in behind if trace.parameter(n).still >= ENOUGH or n in selfish)
                 ceased = None
                 if not still and (still := _ceased(trace, backward, behind)):
-                    ceased = max(trace.parameter(n).refreshed.last for n in still)
+                    ceased = max(trace.parameter(n).changes.last for n in still)
                 if len(still) * 2 <= len(behind):
                     still = _whole(trace, still)
                 online = _online(trace, still, error)
@@ -113,17 +113,17 @@ def _ceased(trace: Trace, backward: Backward, behind: frozenset[int]) -> frozens
     """Parameters that were refreshed again and again, and for much longer than ever before have not been."""
     found = set[int]()
     for number in behind:
-        seen = trace.parameter(number).refreshed
+        seen = trace.parameter(number).changes
         if seen.times >= AGAIN and seen.last <= backward.update and trace.updates - seen.last >= LONG * seen.pause > 0:
             found.add(number)
     return frozenset(found)
 
 
 def _trained_since(trace: Trace, online: frozenset[int], update: int) -> bool:
-    """Whether it was still trained halfway from that update to the end: weights at rest refresh nothing."""
+    """Whether it still moved halfway from that update to the end: weights at rest refresh nothing."""
     holders = [o for n in online for o in trace.holders.get(n, ())]
     moving = any(o.stopped is None and (any(o.rates) or not o.rates) for o in holders)
-    return moving and any(2 * trace.parameter(n).last >= update + trace.updates for n in online)
+    return moving and any(2 * trace.parameter(n).changes.last >= update + trace.updates for n in online)
 
 
 def _last(graph: Graph, root: int, parameters: frozenset[int]) -> Op:

@@ -112,7 +112,7 @@ def _parameter(known: Known) -> Parameter:
         finite=known.finite,
         rewritten=known.rewritten,
         still=known.still,
-        refreshed=known.refreshed,
+        changes=known.changes,
         vain=known.vain,
         sampled=known.sampled,
         same_memory=tuple(sorted(known.same_memory)),

@@ -1,4 +1,4 @@
-"""Whether networks that no optimizer holds, and that have been refreshed, still are."""
+"""Whether values that have moved once still do: of trained networks, and of those that follow them."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Following:
         self._late: list[tuple[Parcel, list[Known], int, int]] = []
         """Comparisons on their way from a device, oldest first, with the updates between which they were made."""
 
-    def look(self, updates: int, held: set[int]) -> None:
+    def look(self, updates: int) -> None:
         pairs: dict[torch.device, list[tuple[Known, Tensor, Tensor]]] = {}
         for known in self.parameters.known_list:
-            tensor = known.ref() if known.used and known.moved and known.number not in held else None
+            tensor = known.ref() if known.used and known.moved else None
             now = self._sample(tensor) if tensor is not None else None
             if now is None:
                 continue
@@ -50,4 +50,4 @@ class Following:
             parcel.wait()
             for known, distance in zip(knowns, methods.tolist(parcel.take(0)), strict=True):
                 if distance != 0:
-                    known.refreshed.seen(start, end)
+                    known.changes.seen(start, end)

@@ -105,8 +105,14 @@ def look_at_input(node: Node, tensor: Tensor) -> None:
         facts(node).largest = methods.number(methods.absolute(values).max())
         if not all_finite(values):
             facts(node).special = "nan" if methods.true(methods.any_of(functions.isnan(values))) else "inf"
-        elif methods.true(methods.all_of((values == 0) | (values == 1))):
-            facts(node).mask = True
+        else:
+            facts(node).mask = methods.true(methods.all_of((values == 0) | (values == 1)))
+            facts(node).average = methods.number(values.mean())
+            facts(node).deviation = _deviation(values)
+
+
+def _deviation(values: Tensor) -> float:
+    return methods.number(values.std(correction=0))
 
 
 def _share(condition: Tensor) -> float:
@@ -149,7 +155,8 @@ def _weighed(node: Node, pair: list[Tensor], _: Tensor) -> None:
     if len(pair) == 2 and pair[0].requires_grad != pair[1].requires_grad:
         constant = 1 if pair[0].requires_grad else 0
         if 1 < pair[constant].numel() <= LARGEST and pair[constant].is_floating_point():
-            facts(node).weight = methods.number(methods.detach(pair[constant]).mean())
+            values = methods.detach(pair[constant])
+            facts(node).weight, facts(node).deviation = methods.number(values.mean()), _deviation(values)
         if pair[constant].numel() <= LARGEST and not methods.true(methods.any_of(pair[constant])):
             facts(node).nothing = constant
 
@@ -198,6 +205,7 @@ def _explained(node: Node, pair: list[Tensor], _: Tensor) -> None:
     prediction, target = (methods.double(methods.detach(p)) for p in (pair if pair[0].requires_grad else pair[::-1]))
     missed = target - prediction
     facts(node).gap, facts(node).goal = methods.number(methods.absolute(missed).mean()), methods.number(target.mean())
+    facts(node).deviation = _deviation(target)
     if target.numel() >= ENOUGH:
         facts(node).typical = methods.number(methods.absolute(prediction).mean())
         variance = methods.number(target.var())

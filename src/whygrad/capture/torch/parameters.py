@@ -13,7 +13,7 @@ import torch
 from whygrad.capture.torch.leaves import leaves
 from whygrad.capture.torch.unheard import opaque
 from whygrad.trace import Site
-from whygrad.trace.ledger import Refreshed
+from whygrad.trace.ledger import Changes
 
 if TYPE_CHECKING:
     from whygrad.capture.torch.families import Family
@@ -66,7 +66,7 @@ class Known:
     finite: bool | None = None
     rewritten: bool = False
     still: int = 0
-    refreshed: Refreshed = field(default_factory=Refreshed)
+    changes: Changes = field(default_factory=Changes)
     vain: int = 0
     """Of `consumed`, the steps before a look at which all values were exactly the first ones."""
     sampled: bool = False

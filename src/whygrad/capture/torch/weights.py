@@ -84,7 +84,7 @@ class Weights:
                     pairs.setdefault(now.device, []).append((known, before, now, written))
         for found in pairs.values():
             self._send(found, updates)
-        self.following.look(updates, held)
+        self.following.look(updates)
         self.finiteness.look(held)
         self._collect()
         self.parameters.find_shared()
