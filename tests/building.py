@@ -1,7 +1,8 @@
-"""Traces by hand: a few words per operation, no torch."""
+"""Traces by hand: a few words per operation, in torch's spelling."""
 
 from __future__ import annotations
 
+from whygrad.capture.torch.spelling import canonical
 from whygrad.trace import Backward, Input, Kind, Op, Optimizer, Parameter, Region, Site, Step, Trace
 
 FILE = "train.py"
@@ -33,7 +34,7 @@ class Building:
 
     def op(
         self,
-        name: str,
+        written: str,
         *inputs: int,
         line: int,
         kind: Kind = Kind.COMPUTE,
@@ -50,7 +51,7 @@ class Building:
         return self._add(
             Op(
                 self._next(),
-                name,
+                canonical(written),
                 kind,
                 site(line),
                 None,
@@ -59,6 +60,7 @@ class Building:
                 region=region,
                 layer=layer,
                 silenced=silenced,
+                written=written,
             )
         )
 

@@ -128,7 +128,7 @@ def test_thresholds_of_a_project_decide() -> None:
     ("chosen", "says"),
     [
         ({"WG999": {"far": 1.0}}, "no rule of this version"),
-        ({"WG802": {"fra": 1.0}}, "known: far, often"),
+        ({"WG802": {"fra": 1.0}}, "known: far, better, often"),
     ],
 )
 def test_mistyped_thresholds_are_errors(chosen: dict[str, dict[str, float]], says: str) -> None:

@@ -139,7 +139,7 @@ def _traced(cut: Cut) -> str:
 def evidence(trace: Trace, cut: Cut) -> dict[str, object]:
     out: dict[str, object] = {
         "cause": cut.kind,
-        "operation": cut.op.name,
+        "operation": cut.op.written,
         "loss": cut.backward.name,
         "updates": trace.updates,
         "inferred": cut.inferred,

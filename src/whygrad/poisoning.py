@@ -35,7 +35,7 @@ def finding(trace: Trace, origin: Origin, code: str, name: str, why: str, fix: s
         f"{value} at update {backward.update + 1}; this is the first {where} with such a value{more}",
         fix,
         parameters=trace.names(reach),
-        evidence={"operation": origin.op.name, "update": backward.update + 1, "value": origin.special},
+        evidence={"operation": origin.op.written, "update": backward.update + 1, "value": origin.special},
     )
 
 

@@ -10,14 +10,14 @@ from typing import TypeGuard
 
 from whygrad.source import expressions
 from whygrad.trace import Backward, Op, Site, Trace
-from whygrad.trace.anatomy import PRODUCTS, behind_shaping, head
+from whygrad.trace.anatomy import behind_shaping, head
 from whygrad.trace.entropy_estimates import scores_own_draw
 from whygrad.trace.graph import Graph, Kind
 from whygrad.trace.likeness import score_like
 from whygrad.trace.losses import latest
+from whygrad.trace.operations import CONTRACTIONS, NEGATING, PRODUCTS, SUMS
 from whygrad.trace.ratios import ratios
-from whygrad.trace.signs import NEGATING, signed
-from whygrad.trace.terms import SUMS
+from whygrad.trace.signs import signed
 from whygrad.trace.trace import worked_out_once
 from whygrad.trace.uses import steps_using
 
@@ -27,8 +27,8 @@ COSTS = re.compile(
     r"|length|travel|makespan|delay|latency|wait|fuel|consum|deviation|residual",
     re.IGNORECASE,
 )
-WEIGHING = PRODUCTS | {"einsum", "dot", "vdot", "inner", "matmul", "__matmul__", "mv"}
-UNCHANGED = frozenset({"squeeze", "unsqueeze", "view", "reshape", "sum", "stack", "cat", "clone"})
+WEIGHING = PRODUCTS | CONTRACTIONS
+UNCHANGED = frozenset({"squeeze", "unsqueeze", "reshape", "sum", "stack", "cat", "clone"})
 LIKELIHOODS = frozenset({"cross_entropy", "nll_loss", "binary_cross_entropy_with_logits"})
 """Negative log-probabilities of what was done."""
 MOST = 40
@@ -110,7 +110,7 @@ def _policy(graph: Graph, number: int, surrogates: set[int]) -> int:
         return 0
     if op.name in LIKELIHOODS:
         return -sign
-    likely = score_like(graph, op.id) and op.name in ("gather", "log_softmax", "sub", "__getitem__")
+    likely = score_like(graph, op.id) and op.name in ("gather", "log_softmax", "sub", "select")
     return sign if op.id in surrogates or likely else 0
 
 
@@ -147,8 +147,7 @@ def _called(graph: Graph, start: int) -> list[str]:
             continue  # What the action was drawn from says nothing about what it earned.
         if op.site is not None:
             out += [expressions.name(op.site), *expressions.targets(op.site), _function(op.site)]
-        added = op.inputs[:1] if op.name in ("sub", "__isub__", "sub_") else op.inputs
-        added = op.inputs[1:] if op.name in ("rsub", "__rsub__") else added
+        added = {"sub": op.inputs[:1], "rsub": ()}.get(op.name, op.inputs)
         fresh = [i.op for i in added if i.op not in seen and not i.selector]
         seen.update(fresh)
         stack.extend(fresh)
@@ -169,17 +168,15 @@ def _operands(op: Op) -> list[str]:
 
 def _extreme(graph: Graph, backward: Backward, op: Op, sign: int, surrogates: set[int]) -> Iterator[Wrong]:
     """`-max(surrogate, clipped)` or `min(-surrogate, -clipped)`."""
-    if op.name not in ("min", "max", "minimum", "maximum") or len(op.inputs) != 2:
+    if op.name not in ("minimum", "maximum") or len(op.inputs) != 2:
         return
     sides = [list(head(graph, i.op)) for i in op.inputs]
     if not all(any(o.id in surrogates for o in side) for side in sides):
         return
-    limited = [
-        any(o.name in ("clamp", "clip") and any(i.op in surrogates for i in o.inputs) for o in side) for side in sides
-    ]
+    limited = [any(o.name == "clamp" and any(i.op in surrogates for i in o.inputs) for o in side) for side in sides]
     if limited[0] == limited[1]:
         return
-    smallest = op.name in ("min", "minimum")
+    smallest = op.name == "minimum"
     if smallest == (sign > 0):
         which = f"{'minimum' if smallest else 'maximum'} of the plain and the clipped term"
         outside = [list(head(graph, i.op, stop=lambda _, o: o.id in surrogates)) for i in op.inputs]
@@ -213,7 +210,7 @@ def _p_log_p(graph: Graph, op: Op) -> bool:
         return False
     sides = [behind_shaping(graph, i.op) for i in op.inputs]
     logs = [s for s in sides if s is not None and _is_log(graph, s)]
-    chances = [s for s in sides if s is not None and s.name in ("softmax", "exp", "_softmax")]
+    chances = [s for s in sides if s is not None and s.name in ("softmax", "exp")]
     return len(logs) == 1 and len(chances) == 1
 
 
@@ -244,7 +241,7 @@ def _turned(graph: Graph, root: int, wanted: Op) -> Site | None:
         inside = [i for i in op.inputs if i.op in graph.ops and _holds(graph, i.op, wanted.id)]
         if not inside:
             return None
-        if op.name in NEGATING or (op.name in ("sub", "__isub__", "sub_") and inside[0] is not op.inputs[0]):
+        if op.name in NEGATING or (op.name == "sub" and inside[0] is not op.inputs[0]):
             turns.append(op)
         op = graph[inside[0].op]
     return turns[0].site if len(turns) == 1 and turns[0].name not in NEGATING else None

@@ -9,4 +9,4 @@ from whygrad.trace.cuts import Cut
 def said(cut: Cut) -> str:
     """One line for a debugger."""
     place = f"{cells.title(cut.site.file)}:{cut.site.line}" if cut.site is not None else "an unknown line"
-    return f"cut at {place} by {expressions.text(cut.site) or cut.op.name} ({cut.kind})"
+    return f"cut at {place} by {expressions.text(cut.site) or cut.op.written} ({cut.kind})"

@@ -172,7 +172,7 @@ def _stop(trace: Trace, op: Op, named: _Named, *, parameter: int) -> Stop:
     role = "leak" if leaking else "" if not op.blocks else "cut" if finding is not None else "meant"
     why = finding.here if finding is not None and role else why_blocked(op) if op.blocks else ""
     code = finding.code if finding is not None else ""
-    return Stop(op.name, expressions.text(op.site), op.site, op.shape, role, why, code)
+    return Stop(op.written, expressions.text(op.site), op.site, op.shape, role, why, code)
 
 
 def why_blocked(op: Op) -> str:

@@ -76,8 +76,8 @@ def _operations(trace: Trace) -> Iterator[tuple[Site, str, str]]:
             yield op.site, "cuts", why_blocked(op)
         elif op.region is not None and op.blocks and op.layer and op.region.site is not None:
             yield op.region.site, "cuts", f"no gradient is recorded under {op.region.how}"
-        if op.name.endswith("_") and not op.name.endswith("__") and op.inputs and op.inputs[0].carries:
-            yield op.site, "in place", f"{op.name}() changes a value that has a history"
+        if op.written.endswith("_") and not op.written.endswith("__") and op.inputs and op.inputs[0].carries:
+            yield op.site, "in place", f"{op.written}() changes a value that has a history"
 
 
 def _cuts(trace: Trace, op: Op) -> bool:

@@ -59,7 +59,7 @@ def check(trace: Trace) -> Iterator[Finding]:
 
 
 def _copied(trace: Trace, cut: Cut) -> Finding:
-    call = WRITTEN.get(cut.op.name, f"torch.{cut.op.name}")
+    call = WRITTEN.get(cut.op.written, f"torch.{cut.op.written}")
     found = cutting.finding(
         trace,
         CODE,

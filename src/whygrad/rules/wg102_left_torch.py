@@ -52,7 +52,7 @@ WRITTEN = {"__float__": "float()", "__int__": "int()", "__array__": "np.asarray(
 
 def check(trace: Trace) -> Iterator[Finding]:
     for cut in cutting.of_kind(trace, "leave"):
-        call = WRITTEN.get(cut.op.name, f".{cut.op.name}()")
+        call = WRITTEN.get(cut.op.written, f".{cut.op.written}()")
         yield cutting.finding(
             trace,
             CODE,

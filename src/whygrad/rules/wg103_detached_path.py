@@ -50,7 +50,7 @@ NAME = "detached-path"
 
 def check(trace: Trace) -> Iterator[Finding]:
     for cut in cutting.of_kind(trace, "detach"):
-        call = ".data" if cut.op.name == "data" else f".{cut.op.name}()"
+        call = ".data" if cut.op.name == "data" else f".{cut.op.written}()"
         yield cutting.finding(
             trace,
             CODE,

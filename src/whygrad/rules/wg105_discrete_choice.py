@@ -60,7 +60,7 @@ def check(trace: Trace) -> Iterator[Finding]:
             CODE,
             NAME,
             cut,
-            here=f"a discrete choice: {cut.op.name}() passes {gives}",
+            here=f"a discrete choice: {cut.op.written}() passes {gives}",
             why="its result jumps instead of changing smoothly, so no gradient can come back through it.",
             fix="put what was chosen into the loss (gathered value, log-probability), or a straight-through estimate",
         )

@@ -52,7 +52,7 @@ def check(trace: Trace) -> Iterator[Finding]:
             CODE,
             NAME,
             cut,
-            here=f"{cut.op.name} gives a result without history",
-            why=f"{cut.op.name} has no derivative, so this part of the loss is a constant for autograd.",
+            here=f"{cut.op.written} gives a result without history",
+            why=f"{cut.op.written} has no derivative, so this part of the loss is a constant for autograd.",
             fix="express this part with differentiable operations",
         )

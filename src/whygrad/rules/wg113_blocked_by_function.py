@@ -69,7 +69,7 @@ NAME = "blocked-by-function"
 def check(trace: Trace) -> Iterator[Finding]:
     for cut in cutting.of_kind(trace, "function"):
         hook = cut.op.hook is not None
-        who = "this hook" if hook else f"{cut.op.name}.backward"
+        who = "this hook" if hook else f"{cut.op.written}.backward"
         yield cutting.finding(
             trace,
             CODE,

@@ -43,15 +43,15 @@ from whygrad.finding import Finding, Label
 from whygrad.trace import Op, Trace
 from whygrad.trace.anatomy import behind_shaping, formula, layer
 from whygrad.trace.graph import Graph
+from whygrad.trace.operations import DIVISIONS
 
 CODE = "WG402"
 NAME = "softmax-over-batch"
 NORMALISING = frozenset({"softmax", "log_softmax", "logsumexp"})
 PICKING = frozenset({"multinomial", "gather"})
-BATCHED = frozenset({"matmul", "__matmul__", "bmm", "baddbmm"})
+BATCHED = frozenset({"matmul", "addmm"})
 SUMMING = frozenset({"logsumexp", "sum"})
-DIVIDING = frozenset({"div", "__truediv__", "true_divide"})
-ELEMENTWISE = frozenset({"exp", "log", "clamp", "clone", "dropout", "float", "broadcast_tensors"})
+ELEMENTWISE = frozenset({"exp", "log", "clamp", "clone", "dropout", "to", "broadcast_tensors"})
 
 
 def check(trace: Trace) -> Iterator[Finding]:
@@ -133,7 +133,7 @@ def _carried(graph: Graph, op: Op) -> Op | None:
 
 def _divides_by_sum(graph: Graph, op: Op) -> bool:
     """As `Categorical(probs=...)` does to what it is given."""
-    if op.name not in DIVIDING or len(op.inputs) != 2:
+    if op.name not in DIVISIONS or len(op.inputs) != 2:
         return False
     total = graph.ops.get(op.inputs[1].op)
     last = total is not None and total.facts is not None and total.facts.dim == len(op.shape) - 1
@@ -171,8 +171,8 @@ def _finding(trace: Trace, op: Op, user: Op | None = None) -> Finding:
         f"works along dimension {dim} of {list(source.shape)}",
         [Label(user.site, "goes along the last dimension")] if user is not None and user.site is not None else [],
         f"{holds}; each column sums to one over unrelated samples, and a row does not sum to one.",
-        f"{op.name} over dim {dim} of shape {list(source.shape)}"
-        + (f", then {user.name} over the last dim" if user is not None else ""),
+        f"{op.written} over dim {dim} of shape {list(source.shape)}"
+        + (f", then {user.written} over the last dim" if user is not None else ""),
         "say dim=-1" if op.facts.implied else "use dim=-1",
         evidence={"dim": dim, "shape": list(source.shape)},
     )

@@ -46,13 +46,12 @@ from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.source import expressions
 from whygrad.trace import Op, Trace
-from whygrad.trace.anatomy import LOGS, NORMALISING, PROBABILITIES, behind_shaping, formula, heads
+from whygrad.trace.anatomy import behind_shaping, formula, heads
 from whygrad.trace.graph import Graph
-from whygrad.trace.terms import SCALINGS
+from whygrad.trace.operations import LOGS, NORMALISING, PROBABILITIES, SCALINGS
 
 CODE = "WG403"
 NAME = "probabilities-as-logits"
-ADDING = frozenset({"add", "__add__", "__radd__"})
 EXPECTS = {
     **dict.fromkeys(NORMALISING, "softmax"),
     "nll_loss": "softmax",
@@ -63,7 +62,7 @@ EXPECTS = {
 
 LOGARITHM = re.compile(r"(^|_)log_?(p|pi|probs?|prob(ability|abilities)|likelihoods?)(_|\d|$)", re.IGNORECASE)
 """What people call the logarithm of a probability."""
-FLOORS = frozenset({"clamp_min", "clamp", "clip", "maximum", "gather", "take_along_dim", "add", "__add__", "__radd__"})
+FLOORS = frozenset({"clamp", "maximum", "gather", "add"})
 """What leaves a probability one; a floor that keeps it from zero is often added."""
 OTHERWISE = {"nll_loss": ", or log_softmax of it", "logsumexp": "; a distribution takes probabilities as probs="}
 
@@ -102,7 +101,7 @@ def _probability(graph: Graph, op: Op) -> Op | None:
         return None
     found: Op | None = op
     while found is not None and found.name in FLOORS and found.inputs:
-        if found.name in ADDING and found.scalar is None:
+        if found.name == "add" and found.scalar is None:
             return None
         found = behind_shaping(graph, found.inputs[0].op)
     return found if found is not None and found.name in PROBABILITIES else None
@@ -126,7 +125,7 @@ def _given(trace: Trace, op: Op) -> Op | None:
 
 def _unmixed(graph: Graph, op: Op | None) -> Op | None:
     """What is below a mixture with the uniform distribution, `(1 - e) * p + e / n`: still probabilities."""
-    if op is None or op.name not in ADDING or op.scalar is None or not op.shape:
+    if op is None or op.name != "add" or op.scalar is None or not op.shape:
         return op
     scaled = next((found for i, found in graph.operands(op) if op.passes(i)), None)
     if scaled is None or scaled.name not in SCALINGS or scaled.scalar is None:
@@ -141,10 +140,10 @@ def _finding(trace: Trace, op: Op, made: Op) -> Finding:
     why = (
         "nll_loss picks the entry of the right class and negates it: it has to be a logarithm."
         if op.name == "nll_loss"
-        else f"{made.name} squashed them to between 0 and 1 already; squashed again, no output can become decisive and "
-        "the gradient stays small."
+        else f"{made.written} squashed them to between 0 and 1 already; squashed again, no output can become decisive "
+        "and the gradient stays small."
     )
-    labels = [Label(made.site, f"{made.name}: probabilities from here on")] if made.site is not None else []
+    labels = [Label(made.site, f"{made.written}: probabilities from here on")] if made.site is not None else []
     return Finding(
         CODE,
         NAME,
@@ -152,12 +151,12 @@ def _finding(trace: Trace, op: Op, made: Op) -> Finding:
         f"{who} {wording.verb(trace, trace.graph.reach(op.id), 'is', 'are')} trained through a wrong formula: "
         f"probabilities go where {takes} are expected",
         op.site,
-        f"expects {takes}, gets the output of {made.name}",
+        f"expects {takes}, gets the output of {made.written}",
         labels,
         why,
-        f"{op.name} applied to the output of {made.name}",
+        f"{op.written} applied to the output of {made.written}",
         "pass the output of the last layer as it is" + OTHERWISE.get(op.name, ""),
-        evidence={"consumer": op.name, "given": made.name},
+        evidence={"consumer": op.written, "given": made.written},
     )
 
 
@@ -172,10 +171,10 @@ def _forgotten(trace: Trace, op: Op, made: Op) -> Finding:
         f"{name} holds probabilities, the logarithm was never taken",
         op.site,
         f"a probability between 0 and 1, called {name}",
-        [Label(made.site, f"{made.name}: probabilities from here on")] if made.site is not None else [],
+        [Label(made.site, f"{made.written}: probabilities from here on")] if made.site is not None else [],
         "a policy gradient or an entropy is made of logarithms; with the probabilities themselves, likely actions "
         "count more and the entropy has the wrong sign.",
-        f"{name} comes from {made.name}, and no logarithm follows on the way to the loss",
+        f"{name} comes from {made.written}, and no logarithm follows on the way to the loss",
         "take the logarithm: log_softmax of the logits, or the distribution's log_prob() or logits",
-        evidence={"name": name, "given": made.name},
+        evidence={"name": name, "given": made.written},
     )

@@ -47,10 +47,7 @@ from whygrad.trace.paths import only_through
 
 CODE = "WG405"
 NAME = "clamped-path"
-LIMITS = frozenset(
-    {"clamp", "clip", "clamp_", "clip_", "hardtanh", "clamp_min", "clamp_max", "relu6", "clamp_min_"}
-    | {"min", "max", "minimum", "maximum", "fmin", "fmax"}
-)
+LIMITS = frozenset({"clamp", "amin", "amax", "minimum", "maximum"})
 ALMOST_ALL = 0.95
 """Share of the batch outside the bounds: a few values inside keep the network learning."""
 OFTEN = 3
@@ -85,17 +82,17 @@ def _finding(trace: Trace, last: Evaluation, lost: frozenset[int], dead: int, se
     share = f"{last.op.facts.killed:.0%}"
     labels = []
     if last.backward.site is not None:
-        labels.append(Label(last.backward.site, f"asks for a gradient that ends at {last.op.name}"))
+        labels.append(Label(last.backward.site, f"asks for a gradient that ends at {last.op.written}"))
     return Finding(
         CODE,
         NAME,
         "error",
         f"{who} {wording.verb(trace, lost, 'gets', 'get')} no gradient from {last.backward.name}: {share} of the "
-        f"values lie outside the bounds of {last.op.name}",
+        f"values lie outside the bounds of {last.op.written}",
         last.op.site,
         f"constant for {share} of the batch: the derivative is zero",
         labels,
-        f"outside its bounds {last.op.name} does not depend on its input, and every path to {who} runs through it.",
+        f"outside its bounds {last.op.written} does not depend on its input, and every path to {who} runs through it.",
         f"at least {ALMOST_ALL:.0%} outside in {dead} of {seen} traced evaluations, the latest included",
         "widen the bounds, scale the output to fit (tanh), or clamp only where no gradient is needed",
         parameters=trace.names(lost),

@@ -77,7 +77,7 @@ def _diagonal(trace: Trace, backward: Backward, op: Op) -> bool:
     """All columns first and the diagonal of that: one value per row after all."""
     assert backward.root is not None
     users = [user for user in formula(trace.graph, backward.root) if any(i.op == op.id for i in user.inputs)]
-    return any(user.name in ("diagonal", "diag", "einsum", "diag_embed", "trace") for user in users)
+    return any(user.name in ("diagonal", "einsum", "diag_embed", "trace") for user in users)
 
 
 def _finding(trace: Trace, backward: Backward, op: Op) -> Finding:

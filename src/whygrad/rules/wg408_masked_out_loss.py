@@ -44,7 +44,8 @@ from collections.abc import Iterator
 from whygrad import poisoning
 from whygrad.finding import Finding
 from whygrad.trace import Trace
-from whygrad.trace.nonfinite import PRODUCTS, origins
+from whygrad.trace.nonfinite import origins
+from whygrad.trace.operations import PRODUCTS
 
 CODE = "WG408"
 NAME = "masked-out-loss"

@@ -42,10 +42,12 @@ from whygrad.trace import Op, Trace
 from whygrad.trace.anatomy import behind_shaping, layer
 from whygrad.trace.errors import errors
 from whygrad.trace.losses import latest
+from whygrad.trace.operations import DIFFERENCES
 
 CODE = "WG410"
 NAME = "one-sided-broadcast"
-AXES = frozenset({"unsqueeze", "expand", "expand_as", "repeat", "__getitem__", "view", "reshape"})
+ERRORS = DIFFERENCES | {"mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss"}
+AXES = frozenset({"unsqueeze", "expand", "repeat", "select", "reshape"})
 """Ways to add a dimension on purpose."""
 
 
@@ -64,15 +66,7 @@ def check(trace: Trace) -> Iterator[Finding]:
 def _widened(trace: Trace, op: Op) -> tuple[Op, Op] | None:
     """A network's single column, and the wider constant it is compared with."""
     values = [(i, found) for i, found in trace.graph.operands(op) if not i.selector]
-    if len(values) != 2 or op.name not in (
-        "sub",
-        "rsub",
-        "__rsub__",
-        "mse_loss",
-        "smooth_l1_loss",
-        "huber_loss",
-        "l1_loss",
-    ):
+    if len(values) != 2 or op.name not in ERRORS:
         return None
     for (first, narrow), (second, wide) in (values, values[::-1]):
         shapes = narrow.shape[:-1] == wide.shape[:-1] and len(narrow.shape) > 1

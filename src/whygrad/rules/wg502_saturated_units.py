@@ -43,8 +43,8 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Backward, Op, Trace
-from whygrad.trace.activity import SQUASHERS
 from whygrad.trace.evaluations import Evaluation, evaluations, same_line
+from whygrad.trace.operations import SQUASHERS
 from whygrad.trace.paths import only_through
 
 CODE = "WG502"
@@ -121,7 +121,7 @@ def _finding(trace: Trace, last: Evaluation, lost: frozenset[int], times: int, s
         CODE,
         NAME,
         "error",
-        f"{who} {wording.verb(trace, lost, 'gets', 'get')} next to no gradient: {last.op.name} is saturated for "
+        f"{who} {wording.verb(trace, lost, 'gets', 'get')} next to no gradient: {last.op.written} is saturated for "
         f"{share} of its outputs",
         last.op.site,
         f"{share} of the outputs sit at the ends, where the slope is below 0.001",

@@ -63,7 +63,7 @@ def check(trace: Trace) -> Iterator[Finding]:
     growing = exploded(trace)
     for origin in origins(trace):
         if origin.kind == "other" and origin.backward.site not in growing:
-            name = origin.op.name
+            name = origin.op.written
             fix = next((text for key, text in FIXES.items() if key in name), "keep its operands inside the valid range")
             why = CONSTANT if origin.constant else _why(origin.special, name)
             yield poisoning.finding(trace, origin, CODE, NAME, why, fix)

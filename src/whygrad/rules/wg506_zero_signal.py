@@ -48,6 +48,7 @@ from whygrad.finding import Finding, Label
 from whygrad.trace import Op, Trace
 from whygrad.trace.coefficients import SwitchedOff, switched_off
 from whygrad.trace.evaluations import Evaluation, evaluations
+from whygrad.trace.operations import PRODUCTS
 from whygrad.trace.paths import only_through
 from whygrad.trace.spells import Spell, throughout
 
@@ -84,7 +85,7 @@ def _zeros(trace: Trace, last: Evaluation) -> list[int]:
 
 
 def _weighs(op: Op) -> bool:
-    return op.name in ("mul", "__rmul__", "mul_", "__imul__") and len(op.inputs) > 1
+    return op.name in PRODUCTS and len(op.inputs) > 1
 
 
 def _finding(trace: Trace, last: Evaluation, starved: frozenset[int], when: Spell) -> Finding:

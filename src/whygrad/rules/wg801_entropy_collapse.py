@@ -48,10 +48,11 @@ from collections.abc import Iterator
 from whygrad import wording
 from whygrad.finding import Finding, Label
 from whygrad.trace import Op, Trace
-from whygrad.trace.anatomy import PRODUCTS, formula
+from whygrad.trace.anatomy import formula
 from whygrad.trace.earnings import Earnings, earnings, improved
 from whygrad.trace.evaluations import Evaluation, evaluations
 from whygrad.trace.likeness import score_like
+from whygrad.trace.operations import PRODUCTS
 
 CODE = "WG801"
 NAME = "entropy-collapse"

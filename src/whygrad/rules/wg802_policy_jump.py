@@ -93,7 +93,7 @@ def _learned(trace: Trace, seen: list[Backward], far: list[Backward]) -> bool:
 
 def _clip(trace: Trace, ratio: Ratio) -> Op | None:
     assert ratio.backward.root is not None
-    clips = (op for op in formula(trace.graph, ratio.backward.root) if op.name in ("clamp", "clip"))
+    clips = (op for op in formula(trace.graph, ratio.backward.root) if op.name == "clamp")
     return next((op for op in clips if any(i.op == ratio.op.id for i in op.inputs)), None)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import SHAPING, formula
+from whygrad.trace.anatomy import formula
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward, Clip, Step
 from whygrad.trace.microbatches import MicroBatches, micro_batches
-from whygrad.trace.reductions import DIVISIONS, reductions, takes_mean
+from whygrad.trace.operations import DIVISIONS, PRODUCTS, SHAPING
+from whygrad.trace.reductions import reductions, takes_mean
 from whygrad.trace.site import Site
 from whygrad.trace.trace import Trace
 
@@ -101,7 +102,7 @@ def _divisor(graph: Graph, root: int) -> float:
         carrying = [i.op for i in op.inputs if op.passes(i) and not i.selector]
         if op.name in DIVISIONS and op.scalar:
             divisor *= op.scalar
-        elif op.name in ("mul", "__rmul__", "mul_", "__imul__") and op.scalar:
+        elif op.name in PRODUCTS and op.scalar:
             divisor /= op.scalar
         elif op.name not in SHAPING:
             break

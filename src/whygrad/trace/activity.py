@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import SHAPING
 from whygrad.trace.graph import Graph, Op
-from whygrad.trace.terms import SUMS
+from whygrad.trace.operations import RECTIFIERS, SHAPING, SQUASHERS, SUMS
 
-RECTIFIERS = frozenset({"relu", "relu_", "threshold"})
-SQUASHERS = frozenset({"tanh", "tanh_", "sigmoid", "sigmoid_"})
 THROUGH = SHAPING | SUMS | {"dropout", "max_pool2d", "avg_pool2d"}
 """What may stand between a layer and its activation."""
 

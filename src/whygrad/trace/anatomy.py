@@ -7,25 +7,7 @@ from dataclasses import dataclass
 
 from whygrad.trace import deadline
 from whygrad.trace.graph import BLOCKING, Graph, Input, Kind, Op
-from whygrad.trace.terms import JOINS, SCALINGS, SUMS
-
-LOGS = frozenset(
-    {"log_softmax", "log", "log1p", "logsumexp", "logsigmoid", "lgamma", "cross_entropy", "nll_loss", "xlogy"}
-    | {"binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "kl_div"}
-)
-PROBABILITIES = frozenset({"softmax", "sigmoid", "gumbel_softmax"})
-NORMALISING = frozenset({"softmax", "log_softmax", "cross_entropy", "logsumexp", "gumbel_softmax"})
-"""What takes logits and makes a distribution of them."""
-PRODUCTS = frozenset({"mul", "__rmul__", "mul_", "__imul__"})
-CONTRACTIONS = frozenset({"dot", "vdot", "inner", "mv", "matmul", "mm", "__matmul__", "einsum", "bmm"})
-SHAPING = frozenset(
-    {"reshape", "view", "squeeze", "unsqueeze", "flatten", "ravel", "clone", "to", "float", "double", "contiguous"}
-    | {"expand", "expand_as", "view_as", "t", "T", "transpose", "permute", "__getitem__", "index_select", "flip"}
-    | {"neg", "__neg__", "clamp", "clip", "nan_to_num", "unbind", "split", "chunk", "narrow", "select", "movedim"}
-    | {"repeat", "repeat_interleave", "tile", "broadcast_to", "roll", "_to_copy", "type_as", "__setitem__", "copy_"}
-)
-CHOOSING = frozenset({"where", "masked_fill", "masked_fill_", "minimum", "maximum", "fmin", "fmax"})
-DIFFERENCES = frozenset({"sub", "rsub", "__rsub__", "sub_", "__isub__"})
+from whygrad.trace.operations import CHOOSING, CONTRACTIONS, JOINS, LOGS, SCALINGS, SHAPING, SUMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,10 +254,10 @@ def _parts(graph: Graph, op: Op) -> tuple[list[Input], bool]:
     if op.name in SUMS or op.name in JOINS:
         return values, False
     if op.name in SHAPING or op.kind in (Kind.DETACH, Kind.COPY, Kind.LEAVE):
-        several = op.kind is Kind.COPY or op.name in ("__setitem__", "copy_")
+        several = op.kind is Kind.COPY or op.name == "store"
         return (values if several else values[:1]), False
     if op.name in CHOOSING:
-        return values, op.name.startswith("masked")
+        return values, op.name == "masked_fill"
     if op.name in SCALINGS:
         network = [v for v in values if graph.depends(v.op)]
         if len(values) == 1 or len(network) == 1:

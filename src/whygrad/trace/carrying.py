@@ -10,9 +10,6 @@ from whygrad.trace.site import Site
 from whygrad.trace.trace import Trace, worked_out_once
 from whygrad.trace.uses import Line
 
-STORING = frozenset({"__setitem__", "copy_", "index_put_", "index_copy_", "scatter_"})
-"""Operations that put a value into a buffer which outlives it."""
-
 
 @dataclass(slots=True)
 class Carried:
@@ -86,10 +83,10 @@ def _crossing(trace: Trace, backward: Backward, boundary: int) -> Carried | None
             old = graph.ops.get(operand.op)
             if old is None or old.id > boundary or old.parameter is not None or not op.passes(operand):
                 continue
-            if old.inputs and old.site is not None and (old.site in fresh or old.name in STORING):
+            if old.inputs and old.site is not None and (old.site in fresh or old.name == "store"):
                 crossings.append(Carried(backward, old, op))
     found = max(crossings, key=lambda c: c.op.id, default=None)
-    if found is not None and found.op.name in STORING:
-        buffers = [n for n in graph.carriers(found.op.id) if graph[n].name in STORING and graph[n].site is not None]
+    if found is not None and found.op.name == "store":
+        buffers = [n for n in graph.carriers(found.op.id) if graph[n].name == "store" and graph[n].site is not None]
         found.op = graph[min(buffers)]  # Other buffers may have been filled from the first.
     return found

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import PRODUCTS
 from whygrad.trace.evaluations import Evaluation, evaluations
 from whygrad.trace.graph import Op
 from whygrad.trace.ledger import Optimizer
 from whygrad.trace.likeness import score_like
+from whygrad.trace.operations import PRODUCTS
 from whygrad.trace.paths import only_through
 from whygrad.trace.trace import Trace
 

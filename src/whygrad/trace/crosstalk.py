@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import PRODUCTS, layer, tops
+from whygrad.trace.anatomy import layer, tops
 from whygrad.trace.draws import differentiated
 from whygrad.trace.errors import Error, errors
 from whygrad.trace.graph import Graph, Op
@@ -14,6 +14,7 @@ from whygrad.trace.ledger import Backward, Optimizer
 from whygrad.trace.likeness import log_like, probability_like
 from whygrad.trace.losses import kept
 from whygrad.trace.membership import STRAIGHT
+from whygrad.trace.operations import PRODUCTS
 from whygrad.trace.opposition import opposed
 from whygrad.trace.terms import Term, terms
 from whygrad.trace.trace import Trace
@@ -256,7 +257,7 @@ def judged(graph: Graph, root: int) -> list[Op]:
         if layer(graph, op):
             found.append(op)
             continue
-        if op.name not in STRAIGHT and op.name not in ("gather", "index_select", "unbind", "select"):
+        if op.name not in STRAIGHT and op.name not in ("gather", "index_select", "unbind"):
             continue
         operands = [i.op for i in op.inputs if op.passes(i) and not i.selector]
         if op.name in PRODUCTS and len(operands) > 1:

@@ -11,10 +11,11 @@ from whygrad.trace.fading import faded, telling
 from whygrad.trace.graph import Graph, Kind, Op
 from whygrad.trace.ledger import Backward
 from whygrad.trace.losses import latest
+from whygrad.trace.operations import SCALINGS
 from whygrad.trace.paths import Path, paths
 from whygrad.trace.site import Site
 from whygrad.trace.spells import Spell
-from whygrad.trace.terms import PASSING, SCALINGS, Term, terms
+from whygrad.trace.terms import PASSING, Term, terms
 from whygrad.trace.trace import Trace, worked_out_once
 from whygrad.trace.workers import originals, with_workers
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whygrad.trace.anatomy import PRODUCTS, SHAPING, head, tops
+from whygrad.trace.anatomy import head, tops
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward
 from whygrad.trace.losses import kept
-from whygrad.trace.paths import RANDOM
+from whygrad.trace.operations import PRODUCTS, RANDOM, SHAPING
 from whygrad.trace.reductions import MEANS
 from whygrad.trace.terms import Term, terms
 from whygrad.trace.trace import Trace
@@ -59,6 +59,6 @@ def _drawn(graph: Graph, score: Op) -> Iterator[Op]:
 def _attached(graph: Graph, value: Op) -> Op | None:
     """The value itself, or what it was detached from."""
     op: Op | None = value
-    while op is not None and not op.requires_grad and (op.name in SHAPING or op.name.startswith("detach")):
+    while op is not None and not op.requires_grad and (op.name in SHAPING or op.name == "detach"):
         op = graph.ops.get(op.inputs[0].op) if op.inputs else None
     return op if op is not None and op.requires_grad else None

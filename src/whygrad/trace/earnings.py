@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from statistics import fmean
 
-from whygrad.trace.anatomy import PRODUCTS, formula, head, of_network
+from whygrad.trace.anatomy import formula, head, of_network
 from whygrad.trace.errors import errors
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward
+from whygrad.trace.operations import PRODUCTS
 
 CENTRED = 0.05
 """An average this small beside the deviation: its mean was taken off, so it does not tell what was earned."""

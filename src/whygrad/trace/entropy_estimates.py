@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from whygrad.trace.anatomy import PRODUCTS, behind_shaping
+from whygrad.trace.anatomy import behind_shaping
 from whygrad.trace.graph import Graph, Op
-from whygrad.trace.paths import RANDOM
+from whygrad.trace.operations import PRODUCTS, RANDOM
 
 NORMALISER = 0.5 * math.log(2 * math.pi)
 """What a normal log-density subtracts."""

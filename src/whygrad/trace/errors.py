@@ -5,26 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import (
-    CONTRACTIONS,
-    DIFFERENCES,
-    PRODUCTS,
-    SHAPING,
-    Summand,
-    head,
-    of_network,
-    summands,
-    tops,
-)
+from whygrad.trace.anatomy import Summand, head, of_network, summands, tops
 from whygrad.trace.graph import Graph, Kind, Op
 from whygrad.trace.likeness import distribution, log_like
-from whygrad.trace.terms import SUMS
+from whygrad.trace.operations import CONTRACTIONS, DIFFERENCES, PRODUCTS, SHAPING, SUMS
 
 TWO_SIDED = frozenset(
     {"mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "kl_div", "cross_entropy", "binary_cross_entropy"}
     | {"binary_cross_entropy_with_logits", "gaussian_nll_loss"}
 )
-EVEN = frozenset({"pow", "square", "abs", "__abs__", "huber_loss", "smooth_l1_loss", "norm", "cosh"})
+EVEN = frozenset({"pow", "abs", "huber_loss", "smooth_l1_loss", "norm", "cosh"})
 """Of one argument: what makes an error out of a difference."""
 
 

@@ -68,6 +68,7 @@ class Op:
 
     id: int
     name: str
+    """Of the vocabulary in `operations`."""
     kind: Kind = Kind.COMPUTE
     site: Site | None = None
     library: Site | None = None
@@ -96,6 +97,8 @@ class Op:
     training: bool | None = None
     """Of dropout and batch normalisation: the mode it ran in."""
     facts: Facts | None = None
+    written: str = ""
+    """What the framework calls it in the spelling that the script used; for messages."""
 
     @property
     def blocks(self) -> bool:

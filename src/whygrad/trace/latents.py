@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import SHAPING, layer, tops
+from whygrad.trace.anatomy import layer, tops
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward
 from whygrad.trace.losses import latest
-from whygrad.trace.terms import JOINS
+from whygrad.trace.operations import JOINS, SHAPING
 from whygrad.trace.trace import Trace
 
-DRAWING = frozenset({"multinomial", "bernoulli", "bernoulli_", "poisson", "binomial"})
+DRAWING = frozenset({"multinomial", "bernoulli", "poisson", "binomial"})
 LABELLED = frozenset(
-    {"cross_entropy", "nll_loss", "gather", "take_along_dim", "binary_cross_entropy", "mse_loss", "kl_div"}
+    {"cross_entropy", "nll_loss", "gather", "binary_cross_entropy", "mse_loss", "kl_div"}
     | {"binary_cross_entropy_with_logits", "smooth_l1_loss", "l1_loss", "huber_loss"}
 )
 """What compares an output with data: then the network learns from labels, and its samples may be mere data."""
-PASSING = SHAPING | JOINS | {"one_hot", "long", "int"}
+PASSING = SHAPING | JOINS | {"one_hot"}
 
 
 @dataclass(frozen=True, slots=True)

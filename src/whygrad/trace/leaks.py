@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from whygrad.trace.anatomy import CONTRACTIONS, PRODUCTS, Summand, bare, formula, heads, layer, summands, tops
+from whygrad.trace.anatomy import Summand, bare, formula, heads, layer, summands, tops
 from whygrad.trace.errors import EVEN, Error, errors
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward, Optimizer
 from whygrad.trace.likeness import probability_like, score_like
 from whygrad.trace.losses import duration, kept, latest
+from whygrad.trace.operations import CONTRACTIONS, PRODUCTS
 from whygrad.trace.spells import Spell
 from whygrad.trace.trace import Trace
 from whygrad.trace.uses import steps_using

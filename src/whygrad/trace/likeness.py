@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from whygrad.trace.anatomy import LOGS, PROBABILITIES, holds_above
+from whygrad.trace.anatomy import holds_above
 from whygrad.trace.graph import Graph, Op
+from whygrad.trace.operations import LOGS, PROBABILITIES
 
 
 def log_like(graph: Graph, root: int, *, gradient: bool = True) -> bool:

@@ -10,11 +10,11 @@ from whygrad.trace.cuts import cuts
 from whygrad.trace.graph import Graph
 from whygrad.trace.ledger import Backward, Optimizer
 from whygrad.trace.losses import latest
-from whygrad.trace.paths import EXTREMES
-from whygrad.trace.terms import JOINS, PASSING, SCALINGS, SUMS, terms
+from whygrad.trace.operations import EXTREMES, JOINS, SCALINGS, SUMS
+from whygrad.trace.terms import PASSING, terms
 from whygrad.trace.trace import Trace, worked_out_once
 
-STRAIGHT = SUMS | SCALINGS | PASSING | EXTREMES | JOINS | {"amin", "amax", "getitem", "__getitem__", "clamp"}
+STRAIGHT = SUMS | SCALINGS | PASSING | EXTREMES | JOINS | {"select", "clamp"}
 PERSISTENT = 2
 """Backwards that must deposit on the same tensor before it counts as a parameter: an input that
 asks for gradient (a gradient penalty, an adversarial example) is a new tensor each time. What was put

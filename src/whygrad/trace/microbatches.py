@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from whygrad.trace.anatomy import head
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward, Step
+from whygrad.trace.operations import SCALINGS
 from whygrad.trace.pieces import Pieces, pieces
 from whygrad.trace.reductions import Reduction, reductions
-from whygrad.trace.terms import SCALINGS
 from whygrad.trace.trace import Trace
 
 UNSCALED = (1.0, 0.5)

@@ -7,24 +7,18 @@ from dataclasses import dataclass, replace
 
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward
+from whygrad.trace.operations import AVERAGES, DIVISIONS, PRODUCTS
 from whygrad.trace.site import Site
 from whygrad.trace.trace import Trace
 
-LOGARITHMS = frozenset({"log", "log2", "log10", "log1p", "logit", "xlogy", "atanh", "lgamma"})
-ON_PURPOSE = frozenset(
-    {"masked_fill", "masked_fill_", "full", "full_like", "where", "tensor", "as_tensor", "input", "new_full", "fill_"}
-    | {"__setitem__", "triu", "tril", "Tensor", "from_numpy", "index_fill", "index_fill_"}
-)
+LOGARITHMS = frozenset({"log", "log1p", "logit", "xlogy", "atanh", "lgamma"})
+ON_PURPOSE = frozenset({"masked_fill", "fill", "where", "copy", "input", "store", "triu", "tril"})
 """Operations that put a chosen value somewhere: minus infinity for what is masked out."""
-EDGED = frozenset({"sqrt", "rsqrt", "std", "var", "acos", "asin", "atanh", "log", "norm", "div", "true_divide", "pow"})
-PRODUCTS = frozenset({"mul", "__rmul__", "mul_", "__imul__", "nansum"})
-THROUGH = frozenset(
-    """sum float to count_nonzero mean double half bfloat16 type_as unsqueeze expand expand_as view reshape __getitem__
-    squeeze flatten""".split()
-)
+EDGED = frozenset({"sqrt", "rsqrt", "std", "var", "acos", "asin", "atanh", "log", "norm", "div", "pow"})
+MIXED = PRODUCTS | {"nansum"}
+THROUGH = frozenset("sum to count_nonzero mean unsqueeze expand reshape select squeeze".split())
 """What leaves a mask one, or sums it up."""
-MEANS = frozenset({"mean", "nanmean"})
-QUOTIENTS = frozenset({"div", "true_divide", "__truediv__", "__rtruediv__", "div_"}) | MEANS
+QUOTIENTS = DIVISIONS | AVERAGES
 
 
 @dataclass(slots=True)
@@ -116,7 +110,7 @@ def spared(trace: Trace) -> bool:
 def applied(trace: Trace, origin: Origin) -> bool:
     """Whether a step used that loss, as far as can be told: a mean of nothing leaves a gradient of zero, not of NaN."""
     if origin.late:
-        return origin.op.name in MEANS
+        return origin.op.name in AVERAGES
     return any(origin.backward.id in ids for step in trace.steps for ids in step.consumed.values())
 
 
@@ -142,7 +136,7 @@ def _has_an_edge(op: Op) -> bool:
     """A power has one below one, and a quotient where it divides by something that can become zero."""
     if op.name == "pow":
         return op.scalar is not None and op.scalar < 1 and op.scalar != 0
-    if op.name in ("div", "true_divide"):
+    if op.name in DIVISIONS:
         return op.scalar is None
     return op.name in EDGED
 
@@ -198,7 +192,7 @@ def _masks(graph: Graph, op: Op) -> bool:
     if op.facts is not None and op.facts.empty:
         return True
     operands = [found for _, found in graph.operands(op)]
-    if op.name in PRODUCTS:
+    if op.name in MIXED:
         return any(is_mask(graph, found) for found in operands)
     return op.name in QUOTIENTS and len(operands) > 1 and is_mask(graph, operands[1])
 

@@ -9,18 +9,13 @@ from dataclasses import dataclass
 from whygrad.trace import deadline
 from whygrad.trace.errors import bootstrapped
 from whygrad.trace.graph import Graph, Input, Kind, Op, Region
-from whygrad.trace.terms import JOINS, SCALINGS, SUMS
+from whygrad.trace.operations import EXTREMES, JOINS, RANDOM, SCALINGS, SUMS
 
-RANDOM = frozenset(
-    {"randn", "randn_like", "rand", "rand_like", "normal", "normal_", "uniform_", "bernoulli", "bernoulli_"}
-    | {"multinomial", "poisson", "exponential_", "randint", "randint_like", "_standard_gamma"}
-)
 SCORING = frozenset(
-    {"log_softmax", "softmax", "log", "log1p", "logsumexp", "logsigmoid", "exp", "pow", "square", "lgamma", "softplus"}
+    {"log_softmax", "softmax", "log", "log1p", "logsumexp", "logsigmoid", "exp", "pow", "lgamma", "softplus"}
     | {"cross_entropy", "nll_loss", "mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "kl_div", "gumbel_softmax"}
     | {"binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "digamma", "xlogy"}
 )
-EXTREMES = frozenset({"min", "max", "minimum", "maximum", "fmin", "fmax", "where"})
 
 # What one blocker on a path costs. Accidental copies are likelier causes than cuts that people make
 # on purpose, and a discrete choice is the least likely to be what was meant to carry gradient.

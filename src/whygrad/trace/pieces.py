@@ -9,9 +9,9 @@ from itertools import pairwise
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward
 
-TOGETHER = frozenset({"split", "chunk", "tensor_split", "unbind", "__iter__"})
+TOGETHER = frozenset({"split", "unbind"})
 """They make all the pieces at once."""
-CUTTING = TOGETHER | {"__getitem__", "narrow", "index_select", "select"}
+CUTTING = TOGETHER | {"select", "index_select"}
 FEWEST = 2
 """Rows of the largest piece: one by one they are steps in time as often as samples."""
 

@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import LOGS, PROBABILITIES, PRODUCTS, SHAPING, formula, head, tops
+from whygrad.trace.anatomy import formula, head, tops
 from whygrad.trace.graph import Graph, Kind, Op
 from whygrad.trace.ledger import Backward
 from whygrad.trace.likeness import score_like
 from whygrad.trace.nonfinite import is_mask
+from whygrad.trace.operations import DIVISIONS, LOGS, MADE_UP, PROBABILITIES, PRODUCTS, SCALINGS, SHAPING
 from whygrad.trace.site import Site
-from whygrad.trace.terms import SCALINGS
 from whygrad.trace.trace import Trace
 
-QUOTIENTS = frozenset({"div", "true_divide", "__truediv__"})
-MADE_UP = frozenset(
-    {"arange", "zeros", "ones", "eye", "full", "empty", "linspace", "zeros_like", "ones_like", "full_like"}
-)
-"""Factories of constants: made anew for every forward, they say nothing about the batch."""
-PICKING = frozenset({"gather", "take_along_dim", "take", "prod"})
-GATHERING = frozenset({"sum", "mean", "norm", "logsumexp", "max", "amax", "cumsum", "std", "var", "nansum"})
+PICKING = frozenset({"gather", "take", "prod"})
+GATHERING = frozenset({"sum", "mean", "norm", "logsumexp", "amax", "cumsum", "std", "var", "nansum"})
 INSIDE = SHAPING | SCALINGS | {"sum", "mean"}
 
 
@@ -58,7 +53,7 @@ def of_loss(graph: Graph, backward: Backward, root: int) -> list[Ratio]:
 def _ratio(graph: Graph, backward: Backward, op: Op) -> Ratio | None:
     if op.name == "exp":
         return _exponential(graph, backward, op)
-    if op.name not in QUOTIENTS:
+    if op.name not in DIVISIONS:
         return None
     values = [i for i, _ in graph.operands(op) if not i.selector]
     if len(values) != 2:
@@ -203,7 +198,7 @@ def batch(graph: Graph, root: int) -> frozenset[int]:
         data = op.kind in (Kind.INPUT, Kind.COPY) and op.name not in MADE_UP
         if not op.inputs and op.parameter is None and data:
             found.add(op.id)
-        rows = op.name in ("__getitem__", "index_select", "take")
+        rows = op.name in ("select", "index_select", "take")
         for operand in op.inputs[:1] if rows else op.inputs:
             if operand.op not in seen:
                 seen.add(operand.op)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from whygrad.trace import activity
-from whygrad.trace.anatomy import NORMALISING, SHAPING, behind_shaping, formula, layer
+from whygrad.trace.anatomy import behind_shaping, formula, layer
 from whygrad.trace.errors import errors
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.losses import latest
-from whygrad.trace.terms import SUMS
+from whygrad.trace.operations import NORMALISING, RECTIFIERS, SHAPING, SUMS
 from whygrad.trace.trace import Trace
 
-RECTIFIERS = activity.RECTIFIERS | {"clamp_min"}
-PICKING = SHAPING | {"gather", "take_along_dim", "index_select", "mean", "sum"}
+PICKING = SHAPING | {"gather", "index_select", "mean", "sum"}
 MANY = 0.3
 """Share of zeros from which a rectified value counts as held down."""
 
@@ -45,7 +43,7 @@ def rectified(trace: Trace) -> Iterator[Rectified]:
 
 def _values(graph: Graph, error: Op, prediction: list[int], target: list[int]) -> Iterator[Rectified]:
     cut = [found for n in prediction for found in _summed(graph, n) if _rectifies(graph, found)]
-    other = [found for n in target for found in _summed(graph, n) if found.name in RECTIFIERS]
+    other = [found for n in target for found in _summed(graph, n) if _cuts_off(found)]
     for found in cut if not other else ():
         if found.facts is not None and (found.facts.killed or 0.0) >= MANY:
             yield Rectified(found, error, "value")
@@ -68,15 +66,20 @@ def _summed(graph: Graph, start: int) -> list[Op]:
 
 def _through(graph: Graph, start: int) -> Op | None:
     op = graph.ops.get(start)
-    while op is not None and op.name in PICKING and op.name not in RECTIFIERS:
+    while op is not None and op.name in PICKING and not _cuts_off(op):
         values = [i.op for i in op.inputs if not i.selector]
         op = graph.ops.get(values[0]) if values else None
     return op
 
 
+def _cuts_off(op: Op) -> bool:
+    """What is below zero, and nothing else."""
+    return op.name in RECTIFIERS or (op.name == "clamp" and op.scalar == 0.0)
+
+
 def _rectifies(graph: Graph, op: Op) -> bool:
     """A ReLU whose argument is what a layer gave, untouched."""
-    if op.name not in RECTIFIERS or not op.inputs:
+    if not _cuts_off(op) or not op.inputs:
         return False
     below = behind_shaping(graph, op.inputs[0].op)
     if below is not None and below.name in SUMS:  # `h @ w + b`

@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from whygrad.trace.anatomy import PRODUCTS, SHAPING
 from whygrad.trace.graph import Graph, Op
-from whygrad.trace.terms import SCALINGS, SUMS
+from whygrad.trace.operations import DIVISIONS, PRODUCTS, SCALINGS, SHAPING, SUMS
 
 MEANS = frozenset(
     {"mean", "mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "cross_entropy", "nll_loss", "kl_div"}
     | {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
 )
-DIVISIONS = frozenset({"div", "true_divide", "__truediv__", "div_", "__itruediv__"})
 COUNTING = frozenset({"sum", "count_nonzero"})
-KEEPING = SUMS | {"clamp", "clip", "clamp_min", "max", "maximum", "to", "float", "double", "long", "int", "squeeze"}
+KEEPING = SUMS | {"clamp", "amax", "maximum", "to", "squeeze"}
 """What leaves a count a count: a floor that keeps it from zero, another type."""
 
 

@@ -7,13 +7,14 @@ from collections import Counter
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from whygrad.trace.anatomy import PRODUCTS, SHAPING, tops
+from whygrad.trace.anatomy import tops
 from whygrad.trace.errors import Error, errors
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.grouping import modules
 from whygrad.trace.ledger import Backward, Copy
 from whygrad.trace.likeness import log_like
 from whygrad.trace.losses import latest
+from whygrad.trace.operations import PRODUCTS, SHAPING
 from whygrad.trace.ratios import Ratio, ratios
 from whygrad.trace.trace import Trace, worked_out_once
 from whygrad.trace.uses import steps_in_order
@@ -239,4 +240,4 @@ def _copy_of(trace: Trace, number: int, policy: frozenset[int]) -> bool:
 def _weighed(graph: Graph, ratio: Ratio) -> bool:
     """The ratio weighs something, as in a surrogate; a KL estimate adds it instead."""
     users = [op for op in graph.ops.values() if any(i.op == ratio.op.id for i in op.inputs)]
-    return any(op.name in PRODUCTS or op.name in SHAPING or op.name in ("min", "minimum") for op in users)
+    return any(op.name in PRODUCTS or op.name in SHAPING or op.name == "minimum" for op in users)

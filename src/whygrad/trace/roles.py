@@ -11,6 +11,7 @@ from whygrad.trace.grouping import modules
 from whygrad.trace.leaks import predicted
 from whygrad.trace.likeness import score_like
 from whygrad.trace.losses import latest
+from whygrad.trace.operations import PRODUCTS
 from whygrad.trace.trace import Trace
 from whygrad.trace.workers import originals
 
@@ -58,7 +59,7 @@ def _policies(trace: Trace, values: set[int]) -> set[int]:
     for backward in latest(trace):
         assert backward.root is not None
         for op in formula(graph, backward.root):
-            if op.name in ("mul", "cross_entropy", "nll_loss", "__rmul__") and op.requires_grad:
+            if op.name in ("mul", "cross_entropy", "nll_loss") and op.requires_grad:
                 for operand in op.inputs:
                     if op.passes(operand) and score_like(graph, operand.op):
                         found |= graph.reach(operand.op)
@@ -103,7 +104,7 @@ def _multiplies(trace: Trace, number: int) -> bool:
     for backward in latest(trace):
         assert backward.root is not None
         for op in formula(graph, backward.root):
-            if op.name in ("mul", "__rmul__") and any(
+            if op.name in PRODUCTS and any(
                 op.passes(i) and number in graph.reach(i.op) and bare(graph, i.op) for i in op.inputs
             ):
                 return True

@@ -10,7 +10,7 @@ from whygrad.trace.anatomy import adds_scaled_network, behind_shaping, head, hea
 from whygrad.trace.errors import Error, errors
 from whygrad.trace.evaluations import Evaluation, evaluations
 from whygrad.trace.graph import Graph, Op
-from whygrad.trace.terms import SCALINGS
+from whygrad.trace.operations import SCALINGS
 from whygrad.trace.trace import Trace
 
 LOWEST, UNKNOWN = 0.8, 0.99

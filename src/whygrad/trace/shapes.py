@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from whygrad.trace.anatomy import formula
 from whygrad.trace.graph import Graph, Kind, Op
 from whygrad.trace.ledger import Backward
-from whygrad.trace.ratios import MADE_UP
-from whygrad.trace.terms import SCALINGS, SUMS
+from whygrad.trace.operations import MADE_UP, SCALINGS, SUMS
 from whygrad.trace.trace import Trace
 
 REDUCED = frozenset(
     {"mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "binary_cross_entropy_with_logits", "kl_div"}
 )
 """They combine pair by pair and then give one number, whose shape shows nothing."""
-PAIRWISE = SUMS | SCALINGS | REDUCED | {"pow", "minimum", "maximum", "min", "max", "where", "fmin", "fmax"}
+PAIRWISE = SUMS | SCALINGS | REDUCED | {"pow", "minimum", "maximum", "where"}
 
 
 @dataclass(slots=True)

@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import PRODUCTS, behind_shaping, formula, heads
+from whygrad.trace.anatomy import behind_shaping, formula, heads
 from whygrad.trace.errors import Error, errors
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward
 from whygrad.trace.likeness import score_like
+from whygrad.trace.operations import PRODUCTS
 from whygrad.trace.ratios import Ratio, of_loss
 from whygrad.trace.site import Site
 
@@ -55,7 +56,7 @@ def _of_ratio(graph: Graph, root: int, ratio: Ratio) -> Iterator[Signal]:
     if facts is not None and facts.divergence is not None:
         yield Signal("approx_kl", facts.divergence)
     for op in formula(graph, root):
-        clips = op.name in ("clamp", "clip") and any(i.op == ratio.op.id for i in op.inputs)
+        clips = op.name == "clamp" and any(i.op == ratio.op.id for i in op.inputs)
         if clips and op.facts is not None and op.facts.killed is not None:
             yield Signal("clip_fraction", op.facts.killed)
             return

@@ -4,24 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whygrad.trace.anatomy import PRODUCTS, SHAPING
 from whygrad.trace.graph import Graph, Op
-from whygrad.trace.terms import JOINS
+from whygrad.trace.operations import AVERAGES, JOINS, NEGATING, SCALINGS, SHAPING
 
-PASSING = (SHAPING - {"clamp", "clip"}) | {
-    "mean",
-    "sum",
-    "nanmean",
-    "nansum",
-    "clone",
-    "add",
-    "__radd__",
-    "__iadd__",
-    "add_",
-}
-NEGATING = frozenset({"neg", "__neg__"})
-POSITIVE = frozenset({"exp", "softplus", "sigmoid", "abs", "square", "softmax"})
-QUOTIENTS = frozenset({"div", "true_divide", "__truediv__", "div_"})
+PASSING = (SHAPING - {"clamp"}) | AVERAGES | {"sum", "nansum", "add"}
+POSITIVE = frozenset({"exp", "softplus", "sigmoid", "abs", "softmax"})
 
 
 def signed(graph: Graph, root: int) -> Iterator[tuple[Op, int]]:
@@ -42,18 +29,20 @@ def signed(graph: Graph, root: int) -> Iterator[tuple[Op, int]]:
 def _through(graph: Graph, op: Op, sign: int) -> list[tuple[int, int]]:
     values = [i for i in op.inputs if not i.selector]
     carrying = [i for i in values if op.passes(i)]
-    if op.name in NEGATING:
+    if op.name in NEGATING or op.name == "rsub":
         return [(i.op, -sign) for i in carrying]
-    if op.name in ("sub", "__isub__", "sub_"):
+    if op.name == "sub":
         return [(i.op, sign if i is values[0] else -sign) for i in carrying]
-    if op.name in ("rsub", "__rsub__"):
-        return [(i.op, -sign if i is values[0] else sign) for i in carrying]
     if op.name in PASSING or op.name in JOINS:
         return [(i.op, sign) for i in carrying]
-    if (op.name in PRODUCTS or op.name in QUOTIENTS) and len(carrying) == 1:
+    if op.name in SCALINGS and len(carrying) == 1:
         number = (op.scalar if op.scalar is not None else 1.0) * _coefficient(graph, op, carrying[0].op)
         return [(carrying[0].op, sign if number > 0 else -sign)] if number else []
     return []
+
+
+def _positive(op: Op) -> bool:
+    return op.name in POSITIVE or (op.name == "pow" and op.scalar is not None and op.scalar % 2 == 0)
 
 
 def _coefficient(graph: Graph, op: Op, carrying: int) -> int:
@@ -65,8 +54,8 @@ def _coefficient(graph: Graph, op: Op, carrying: int) -> int:
             continue
         if factor is None or factor.shape not in ((), (1,)) or factor.parameter is not None:
             return 0
-        while factor is not None and factor.name not in POSITIVE:
-            scaled = factor.name in PRODUCTS or factor.name in QUOTIENTS
+        while factor is not None and not _positive(factor):
+            scaled = factor.name in SCALINGS
             turned = factor.name in NEGATING or (scaled and factor.scalar is not None and factor.scalar < 0)
             sign = -sign if turned else sign
             factor = graph.ops.get(factor.inputs[0].op) if len(factor.inputs) == 1 else None

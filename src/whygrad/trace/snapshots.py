@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from whygrad.trace.graph import Kind, Op
-from whygrad.trace.paths import RANDOM
+from whygrad.trace.operations import RANDOM
 from whygrad.trace.site import Site
 from whygrad.trace.trace import Trace
 

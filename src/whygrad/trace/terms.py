@@ -5,17 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from whygrad.trace.graph import Graph, Kind, Op
+from whygrad.trace.operations import JOINS, SCALINGS, SUMS
 from whygrad.trace.site import Site
 
-SUMS = frozenset({"add", "sub", "rsub", "add_", "sub_", "__iadd__", "__isub__", "__rsub__", "__radd__"})
-SCALINGS = frozenset(
-    {"mul", "div", "true_divide", "mul_", "div_", "__rmul__", "__imul__", "__itruediv__", "__truediv__"}
-)
-JOINS = frozenset({"stack", "cat", "concat", "hstack"})
-PASSING = frozenset(
-    {"neg", "mean", "sum", "nanmean", "reshape", "view", "squeeze", "unsqueeze", "flatten", "ravel"}
-    | {"clone", "to", "float", "double", "contiguous", "expand", "__neg__"}
-)
+PASSING = frozenset("neg mean sum nanmean reshape squeeze unsqueeze clone to expand".split())
 MOST_TERMS = 64
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whygrad.trace.anatomy import PRODUCTS, SHAPING, behind_shaping
+from whygrad.trace.anatomy import behind_shaping
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward
-from whygrad.trace.terms import SUMS
+from whygrad.trace.operations import SCALINGS, SHAPING, SUMS
 
-AFFINE = SUMS | PRODUCTS | SHAPING | {"div", "true_divide", "__truediv__"}
+AFFINE = SUMS | SCALINGS | SHAPING
 FEWEST = 0.1
 """Share of the batch at the bounds from which the recovered samples are wrong often enough to matter."""
 
@@ -25,7 +25,7 @@ class Unsquashed:
 def unsquashed(graph: Graph, backward: Backward) -> Unsquashed | None:
     """The inverse of a tanh behind this loss, where the clamp before it changed part of the batch."""
     for inverse in graph.carrying(backward.root or 0):
-        clamp = graph.ops.get(inverse.inputs[0].op) if inverse.name in ("atanh", "arctanh") else None
+        clamp = graph.ops.get(inverse.inputs[0].op) if inverse.name == "atanh" else None
         share = clamp.facts.killed if clamp is not None and clamp.facts is not None else None
         if clamp is not None and share is not None and share >= FEWEST and _squashed(graph, clamp):
             return Unsquashed(clamp, inverse, share)

@@ -66,6 +66,7 @@ class Extraction:
             node.constant,
             node.silenced,
             scalar=node.scalar,
+            written=node.written,
         )
 
     def _region(self, node: Node, opened: Where | None) -> Region | None:

@@ -142,7 +142,7 @@ class Functions:
     def _again(self, node: Node, placed: dict[int, Node], copies: dict[int, Node], place: Where) -> Node:
         tapes = self.recorder.tapes
         user = node.where.user if node.where.user else place.user
-        copy = self.recorder.shadow.new(node.kind, node.name, Where(user, node.where.library))
+        copy = self.recorder.shadow.new(node.kind, node.written, Where(user, node.where.library))
         copy.shape, copy.dtype, copy.floating, copy.layer = node.shape, node.dtype, node.floating, node.layer
         copy.parameter, copy.scalar, copy.constant = node.parameter, node.scalar, node.constant
         operands = [(placed.get(id(o)) or copies.get(id(o)), selects) for o, _, selects in node.inputs]

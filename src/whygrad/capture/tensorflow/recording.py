@@ -157,7 +157,7 @@ class Recorder:
 
     def _result(self, operation: str, operands: list[Operand], output: Any, place: Where, *, from_float: bool) -> Node:
         kind = vocabulary.kind(operation, into_float=_floating(output), from_float=from_float)
-        node = self.shadow.new(kind, vocabulary.name(operation, kind), place)
+        node = self.shadow.new(kind, vocabulary.written(operation, kind), place)
         _describe(node, output)
         node.inputs = tuple(operands)
         _layer(node, operation)
@@ -192,7 +192,7 @@ class Recorder:
         recording = self.tapes.recording
         if not recording or not node.requires_grad or node.tapes & recording or node.parameter is not None:
             return node
-        lost = self.shadow.new(Kind.COMPUTE, node.name, node.where)
+        lost = self.shadow.new(Kind.COMPUTE, node.written, node.where)
         lost.inputs, lost.outside = ((node, True, False),), OUTSIDE
         lost.shape, lost.dtype, lost.floating = node.shape, node.dtype, node.floating
         self.shadow.put(tensor, lost)
@@ -217,9 +217,10 @@ def _layer(node: Node, operation: str) -> None:
     weights = any(_weight(operand) for operand, _, _ in node.inputs)
     node.layer = (operation in vocabulary.APPLYING and weights) or operation in vocabulary.WEIGHTED
     if operation in ("AddV2", "Add") and weights and any(operand.layer for operand, _, _ in node.inputs):
-        node.name, node.layer = "bias_add", True
+        node.name = node.written = "bias_add"
+        node.layer = True
     elif node.layer and operation in ("MatMul", "BatchMatMulV2"):
-        node.name = "linear"
+        node.name = node.written = "linear"
 
 
 def _weight(node: Node) -> bool:

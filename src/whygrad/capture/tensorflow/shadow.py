@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from whygrad.capture.tensorflow.places import Where
+from whygrad.capture.tensorflow.vocabulary import canonical
 from whygrad.trace import Kind
 
 MOST_VALUES = 20_000
@@ -17,13 +18,14 @@ class Node:
 
     __slots__ = (
         "__weakref__", "constant", "dtype", "floating", "gradient", "inputs", "kind", "layer", "name", "outside",
-        "parameter", "paused", "requires_grad", "scalar", "serial", "shape", "silenced", "tapes", "where",
+        "parameter", "paused", "requires_grad", "scalar", "serial", "shape", "silenced", "tapes", "where", "written",
     )  # fmt: skip
 
-    def __init__(self, serial: int, kind: Kind, name: str, where: Where) -> None:
+    def __init__(self, serial: int, kind: Kind, written: str, where: Where) -> None:
         self.serial = serial
         self.kind = kind
-        self.name = name
+        self.written = written
+        self.name = canonical(written)
         self.where = where
         self.inputs: tuple[tuple[Node, bool, bool], ...] = ()
         """Operand, whether a tape followed it, whether it only selected."""
@@ -57,9 +59,9 @@ class Shadow:
         """What left TensorFlow, by the place where it did."""
         self.serial = 0
 
-    def new(self, kind: Kind, name: str, where: Where) -> Node:
+    def new(self, kind: Kind, written: str, where: Where) -> Node:
         self.serial += 1
-        return Node(self.serial, kind, name, where)
+        return Node(self.serial, kind, written, where)
 
     def get(self, tensor: Any) -> Node | None:
         entry = self._table.get(id(tensor))

@@ -1,6 +1,6 @@
 """What TensorFlow's operations mean for the flow of gradient, by type (read off TensorFlow 2.15 and 2.21).
 
-Names are those the rules know: the same mathematics goes by one name, whoever computed it.
+The same mathematics goes by one name, whoever computed it.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 
 from whygrad.trace import Kind
+from whygrad.trace.operations import NAMES as NAMED
+from whygrad.trace.operations import OPAQUE
 
 NAMES = {
     "Add": "add", "AddV2": "add", "AddN": "add", "Sub": "sub", "Mul": "mul", "RealDiv": "div", "Div": "div",
@@ -16,15 +18,15 @@ NAMES = {
     "Log": "log", "Log1p": "log1p", "Xlogy": "xlogy", "Exp": "exp", "Lgamma": "lgamma",
     "LogSoftmax": "log_softmax", "Softmax": "softmax", "Sigmoid": "sigmoid", "Softplus": "softplus", "Tanh": "tanh",
     "Relu": "relu", "Maximum": "maximum", "Minimum": "minimum", "Select": "where", "SelectV2": "where",
-    "ClipByValue": "clamp", "GatherV2": "__getitem__", "GatherNd": "__getitem__", "ResourceGather": "embedding",
-    "StridedSlice": "__getitem__", "Slice": "narrow", "Reshape": "reshape", "Squeeze": "squeeze",
+    "ClipByValue": "clamp", "GatherV2": "select", "GatherNd": "select", "ResourceGather": "embedding",
+    "StridedSlice": "select", "Slice": "select", "Reshape": "reshape", "Squeeze": "squeeze",
     "ExpandDims": "unsqueeze", "Pack": "stack", "ConcatV2": "cat", "Unpack": "unbind", "Split": "split",
     "SplitV": "split", "Identity": "clone", "IdentityN": "clone", "Cast": "to", "Transpose": "permute",
-    "Tile": "repeat", "BroadcastTo": "expand", "MatMul": "matmul", "BatchMatMulV2": "bmm", "Einsum": "einsum",
+    "Tile": "repeat", "BroadcastTo": "expand", "MatMul": "matmul", "BatchMatMulV2": "matmul", "Einsum": "einsum",
     "BiasAdd": "bias_add", "SoftmaxCrossEntropyWithLogits": "cross_entropy",
-    "SparseSoftmaxCrossEntropyWithLogits": "cross_entropy", "RandomStandardNormal": "randn", "RandomUniform": "rand",
-    "TruncatedNormal": "normal", "StatelessRandomNormalV2": "randn", "StatelessRandomUniformV2": "rand",
-    "StatelessTruncatedNormalV2": "normal", "Multinomial": "multinomial", "StatelessMultinomial": "multinomial",
+    "SparseSoftmaxCrossEntropyWithLogits": "cross_entropy", "RandomStandardNormal": "random", "RandomUniform": "random",
+    "TruncatedNormal": "random", "StatelessRandomNormalV2": "random", "StatelessRandomUniformV2": "random",
+    "StatelessTruncatedNormalV2": "random", "Multinomial": "multinomial", "StatelessMultinomial": "multinomial",
     "ArgMax": "argmax", "ArgMin": "argmin", "StopGradient": "stop_gradient", "PreventGradient": "stop_gradient",
     "PyFunc": "numpy_function", "EagerPyFunc": "py_function", "Conv2D": "conv2d", "Conv1D": "conv1d",
     "Conv3D": "conv3d", "DepthwiseConv2dNative": "conv2d", "CudnnRNN": "rnn",
@@ -70,7 +72,18 @@ def kind(operation: str, *, into_float: bool, from_float: bool) -> Kind:
     return Kind.COMPUTE
 
 
-def name(operation: str, kind: Kind) -> str:
+SPELLED = {"stop_gradient": "detach", "numpy_function": "leave", "numpy": "leave", "__array__": "leave"} | {
+    "__float__": "leave", "__int__": "leave", "square": "pow", "constant": "copy",
+}  # fmt: skip
+
+
+def canonical(written: str) -> str:
+    """The name in a trace."""
+    name = SPELLED.get(written, written)
+    return name if name in NAMED else OPAQUE
+
+
+def written(operation: str, kind: Kind) -> str:
     if operation == "Cast" and kind is Kind.DISCRETE:
         return "cast"
     return NAMES.get(operation) or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", operation).lower()

@@ -21,8 +21,8 @@ from whygrad.capture.torch.hooks import real
 from whygrad.capture.torch.parameters import shape
 from whygrad.capture.torch.recording import Recorder
 from whygrad.capture.torch.shadow import Node
-from whygrad.capture.torch.vocabulary import LAYERS
 from whygrad.trace import Kind
+from whygrad.trace.operations import LAYERS
 
 Tensor = torch.Tensor
 

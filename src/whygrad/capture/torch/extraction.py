@@ -13,11 +13,10 @@ from whygrad.capture.torch import methods
 from whygrad.capture.torch.parameters import Parameters
 from whygrad.capture.torch.shadow import Node, Shadow, telling
 from whygrad.capture.torch.unheard import NoFunctions, NoHistory, NoOperations, opaque
-from whygrad.capture.torch.vocabulary import LAYERS
 from whygrad.source import expressions
 from whygrad.source.feeding import feeding
 from whygrad.trace import Graph, Input, Kind, Op, Region, Site
-from whygrad.trace.terms import SUMS
+from whygrad.trace.operations import LAYERS, SUMS
 
 MOST_OPS = 50_000
 LARGEST = 4096
@@ -102,6 +101,7 @@ class Extraction:
             node.off,
             node.training,
             node.facts,
+            node.written,
         )
 
     def _region(self, node: Node) -> Region | None:
@@ -153,7 +153,7 @@ class Extraction:
             found = [values.get(v) for v in methods.tolist(methods.detach(tensor).reshape(-1)[:16])]
         sources = {n.serial: n for n in found if n is not None and n.serial < node.serial}
         if sources:
-            op.kind, op.name = Kind.COPY, "Tensor"
+            op.kind, op.name, op.written = Kind.COPY, "copy", "Tensor"
             op.inputs = tuple(Input(s, carries=True) for s in sources)
         return list(sources.values())
 
@@ -161,7 +161,7 @@ class Extraction:
         """Where a legacy constructor made a tensor: read from the source that feeds its use."""
         for user in users:
             for _, op in self.graph.operands(user):
-                if op.name == "Tensor" and op.kind is Kind.COPY and op.site is None:
+                if op.written == "Tensor" and op.kind is Kind.COPY and op.site is None:
                     op.site = _constructor(user.site) or user.site
 
 
@@ -188,10 +188,10 @@ def _takes_legacy(node: Node, site: Site) -> bool:
 
 def _as_constructor(op: Op) -> None:
     """`torch.FloatTensor([a, b])` reads tensors out one by one: to the user that is one copy."""
-    if op.kind is Kind.LEAVE and op.name in ("__float__", "item", "__index__", "__int__"):
+    if op.kind is Kind.LEAVE and op.written in ("__float__", "item", "__index__", "__int__"):
         called = expressions.text(op.site).split("(")[0]
         if called.endswith("Tensor"):
-            op.kind, op.name = Kind.COPY, called.removeprefix("torch.")
+            op.kind, op.name, op.written = Kind.COPY, "copy", called.removeprefix("torch.")
 
 
 def _constructor(user: Site | None) -> Site | None:

@@ -12,6 +12,7 @@ import torch
 from whygrad.capture import frames
 from whygrad.capture.torch import functions, methods
 from whygrad.capture.torch.elsewhere import listened, profiled
+from whygrad.capture.torch.spelling import canonical
 from whygrad.capture.torch.unheard import opaque, unheard
 from whygrad.trace import Backward, Kind, Op
 from whygrad.trace.anatomy import behind_shaping, head
@@ -24,12 +25,10 @@ Tensor = torch.Tensor
 _modes: Callable[[], int] = torch._C._len_torch_function_stack
 MOST_NODES = 20_000
 NAMES = {
-    "Div": ("div", "true_divide", "__truediv__", "__rtruediv__", "reciprocal"),
-    "Pow": ("pow", "__pow__", "square", "__rpow__"),
-    "Mul": ("mul", "__rmul__"),
+    "Div": ("div", "reciprocal"),
+    "Pow": ("pow", "rpow"),
     "Std": ("std", "std_mean"),
     "Mean": ("mean", "nanmean"),
-    "LinalgVectorNorm": ("norm", "vector_norm"),
 }
 """Operations behind autograd's node names, where they are not simply the same word."""
 
@@ -93,7 +92,7 @@ class Failing:
         if failed is not None:
             op = self._counterpart(failed, nodes, backward)
             if op is None and not self._named(failed, backward):
-                failure.strange = _names(failed)[0]
+                failure.strange = _snake(_word(failed))
             return op.id if op is not None else None
         node, place = next(((n, p) for n in nodes if (p := _constant(n)) is not None), (None, 0))
         op = self._counterpart(node, nodes, backward) if node is not None else None
@@ -199,8 +198,12 @@ _AGAIN: dict[str, Any] = {
 
 
 def _names(node: Any) -> tuple[str, ...]:
-    word: str = node.name().removesuffix("Backward0")
-    return NAMES.get(word, (_snake(word),))
+    word = _word(node)
+    return NAMES.get(word, (canonical(_snake(word)),))
+
+
+def _word(node: Any) -> str:
+    return str(node.name().removesuffix("Backward0"))
 
 
 def _snake(word: str) -> str:

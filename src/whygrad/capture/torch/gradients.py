@@ -23,7 +23,7 @@ from whygrad.trace import Clear, Clip, Kind, Site
 
 Tensor = torch.Tensor
 ZEROING = frozenset({"zero_", "_foreach_zero_"})
-SHARING = frozenset({"data", "detach", "detach_", "view", "reshape", "flatten", "__getitem__", "to_dense"})
+SHARING = frozenset({"data", "detach", "reshape", "select"})
 """Ways to take hold of a gradient's own memory."""
 CLIPPING = {"clip_grad_norm_": "norm", "clip_grads_with_norm_": "norm", "clip_grad_value_": "value"}
 """torch's functions that limit gradients, and what they limit. The second one is given the norm (torch 2.6)."""
@@ -192,13 +192,13 @@ class Gradients:
     def changed(self, tensor: Tensor, node: Node, frame: FrameType) -> bool:
         """An operation in place; True if it wrote into a gradient."""
         owner, site = self._owner(tensor), frames.user_site(frame)
-        zeroes = node.name in ZEROING or (node.name in ("mul_", "fill_", "__imul__") and node.scalar == 0.0)
+        zeroes = node.written in ZEROING or (node.name in ("mul", "fill") and node.scalar == 0.0)
         if owner is None:
             covered = self._inside(tensor) if zeroes else []
             if covered:
                 self.cleared(covered, site)
             return bool(covered)
-        if "unscale" in node.name:
+        if "unscale" in node.written:
             return True  # A gradient scaler takes back what it put in.
         if zeroes:
             self.cleared([owner], site)
@@ -214,7 +214,7 @@ class Gradients:
         else:
             limit = node.scalar if node.scalar is not None else float("nan")
             event = Clip(site, frozenset({number}), limit, self.clock.tick(), "hand", frozenset({number}))
-            event.operation = node.name
+            event.operation = node.written
             remember(self.clips, event)
         return True
 

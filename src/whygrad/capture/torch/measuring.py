@@ -13,8 +13,8 @@ from whygrad.capture.torch.picking import ALONG, PICKERS, place
 from whygrad.capture.torch.shadow import Node
 from whygrad.capture.torch.unheard import NoFunctions, NoOperations, opaque
 from whygrad.trace import Kind
-from whygrad.trace.activity import RECTIFIERS, SQUASHERS
 from whygrad.trace.facts import Facts
+from whygrad.trace.operations import DIFFERENCES, EXTREMES, RECTIFIERS, SQUASHERS
 from whygrad.trace.signals import GAUSSIAN
 
 Tensor = torch.Tensor
@@ -26,10 +26,9 @@ ENOUGH = 16
 SATURATED = 1e-3
 """A derivative below this share of its largest value carries next to nothing back."""
 BIRTHS = frozenset(
-    """div true_divide __truediv__ __rtruediv__ __rdiv__ reciprocal log log2 log10 log1p logit sqrt rsqrt exp exp2 expm1
-    pow __pow__ __rpow__ float_power square atanh acosh acos asin tan sinh cosh std var std_mean var_mean mean nanmean
-    softmax log_softmax logsumexp cross_entropy nll_loss binary_cross_entropy norm vector_norm cumprod prod xlogy
-    lgamma digamma masked_fill masked_fill_ where normalize cosine_similarity kl_div gaussian_nll_loss
+    """div reciprocal log log1p logit sqrt rsqrt exp expm1 pow rpow atanh acosh acos asin tan sinh cosh std var std_mean
+    var_mean mean nanmean softmax log_softmax logsumexp cross_entropy nll_loss binary_cross_entropy norm cumprod prod
+    xlogy lgamma digamma masked_fill where normalize cosine_similarity kl_div gaussian_nll_loss
     scaled_dot_product_attention log_prob""".split()
 )
 """Operations that can make NaN or Inf out of values of ordinary size; the rest only passes it on."""
@@ -37,7 +36,6 @@ EDGES = {"sqrt": (0.0,), "acos": (0.0, math.pi), "asin": (-math.pi / 2, math.pi 
 """Results at which the derivative is infinite. (torch 2.13 gives zero for `norm` and `std` at zero.)"""
 CHANNELLED = ("conv", "batch_norm", "group_norm", "instance_norm")
 """Operations whose units lie along the second dimension."""
-LIMITS = frozenset({"clamp", "clip", "clamp_", "clip_", "hardtanh", "clamp_min", "clamp_max", "relu6", "clamp_min_"})
 
 
 def measure(node: Node, args: Any, kwargs: dict[str, Any], out: Tensor, *, attentive: bool) -> None:
@@ -48,7 +46,7 @@ def measure(node: Node, args: Any, kwargs: dict[str, Any], out: Tensor, *, atten
     if node.kind is Kind.INPUT:
         look_at_input(node, out)
     if name in ALONG or name in PICKERS:
-        place(facts(node), name, args, kwargs)
+        place(facts(node), name, node.written, args, kwargs)
     if kwargs.get("reduction") == "sum":
         facts(node).summed = True
     reader = READERS.get(name)
@@ -85,7 +83,7 @@ def look_for_special(node: Node, out: Tensor) -> None:
 
 
 def _edges(node: Node) -> tuple[float, ...]:
-    root = node.name in ("pow", "__pow__") and node.scalar is not None and 0 < node.scalar < 1
+    root = node.name == "pow" and node.scalar is not None and 0 < node.scalar < 1
     return (0.0,) if root else EDGES.get(node.name, ())
 
 
@@ -112,7 +110,7 @@ def look_at_input(node: Node, tensor: Tensor) -> None:
 
 
 def _deviation(values: Tensor) -> float:
-    return methods.number(values.std(correction=0))
+    return methods.number(values.std(correction=0)) if values.numel() > 1 else 0.0  # torch warns of empty ones.
 
 
 def _share(condition: Tensor) -> float:
@@ -138,7 +136,7 @@ def _rectified(node: Node, _: list[Tensor], out: Tensor) -> None:
 
 def _squashed(node: Node, _: list[Tensor], out: Tensor) -> None:
     values = methods.detach(out)
-    slope = 1 - values * values if node.name.startswith("tanh") else 4 * values * (1 - values)
+    slope = 1 - values * values if node.name == "tanh" else 4 * values * (1 - values)
     facts(node).killed = _share(slope < SATURATED)
 
 
@@ -219,14 +217,14 @@ def _bits(flags: Tensor) -> int:
 
 
 READERS: dict[str, Callable[[Node, list[Tensor], Tensor], None]] = {
-    **dict.fromkeys(LIMITS, _limits),
+    "clamp": _limits,
     **dict.fromkeys(RECTIFIERS, _rectified),
     **dict.fromkeys(SQUASHERS, _squashed),
-    **dict.fromkeys(("min", "max", "minimum", "maximum", "fmin", "fmax"), _extreme),
-    **dict.fromkeys(("mul", "__rmul__", "mul_", "__imul__"), _weighed),
+    **dict.fromkeys(EXTREMES, _extreme),
+    "mul": _weighed,
     **dict.fromkeys(("mean", "nanmean", "std", "var"), _reduced),
     **dict.fromkeys(("softmax", "log_softmax", "logsumexp"), _undecided),
-    **dict.fromkeys(("mse_loss", "smooth_l1_loss", "huber_loss", "sub", "rsub"), _explained),
-    **dict.fromkeys(("add", "__radd__"), _added),
-    **dict.fromkeys(("exp", "div", "true_divide", "__truediv__"), _ratio),
+    **dict.fromkeys(("mse_loss", "smooth_l1_loss", "huber_loss", *DIFFERENCES), _explained),
+    "add": _added,
+    **dict.fromkeys(("exp", "div"), _ratio),
 }

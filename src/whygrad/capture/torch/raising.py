@@ -18,6 +18,7 @@ from whygrad.source import expressions
 from whygrad.source.defining import call_that_made
 from whygrad.source.enclosing import off_around
 from whygrad.trace import Backward, Kind, Raised, Region, Site
+from whygrad.trace.operations import NEGATING, SCALINGS, SUMS
 
 if TYPE_CHECKING:
     from whygrad.capture.torch.recording import Recorder
@@ -34,7 +35,8 @@ PATTERNS = (
     ("WG607", "floating point .*can require gradients"),
     ("WG608", "a (leaf Variable|view of a leaf Variable) that requires grad is being used in an in-place"),
 )
-PARTS = frozenset({"__getitem__", "select", "narrow", "unbind", "chunk", "split", "view", "squeeze", "unsqueeze", "t"})
+PARTS = frozenset({"select", "unbind", "split", "reshape", "squeeze", "unsqueeze", "permute"})
+ELEMENTWISE = SUMS | SCALINGS | NEGATING
 MOST_NODES = 50_000
 
 
@@ -172,7 +174,7 @@ class Errors:
             for operand, _, _ in node.inputs:
                 candidates.extend(self._changed_after(node, operand, shape))
             if node.overwritten is not None and node.overwritten.serial > node.serial:
-                score = int(shape is None or sorted(node.shape) == shape) + 2 * (node.name.strip("_") in made_by)
+                score = int(shape is None or sorted(node.shape) == shape) + 2 * (node.written.strip("_") in made_by)
                 site = _site(node.overwritten)
                 if site is not None:
                     candidates.append((score, node.overwritten.serial, site, node, expressions.name(_site(node))))
@@ -252,7 +254,7 @@ def _behind(root: Node) -> Any:
 def _grew(root: Node) -> Site | None:
     """The operation that gave the loss its dimensions, before those that only passed them on."""
     node = root
-    while node.name in ("mul", "div", "neg", "add", "sub") and node.inputs:
+    while node.name in ELEMENTWISE and node.inputs:
         wider = [o for o, _, _ in node.inputs if o.shape == node.shape and o.inputs]
         if not wider:
             break
@@ -285,7 +287,7 @@ def _dtypes(node: Node) -> set[Any]:
 
 
 def _moved(node: Node) -> Site | None:
-    while node.name not in ("to", "cuda", "cpu") and node.inputs:
+    while node.name != "to" and node.inputs:
         node = node.inputs[0][0]
     return _site(node)
 

@@ -13,7 +13,7 @@ from whygrad.capture import frames
 from whygrad.capture.blame import our_own
 from whygrad.capture.guard import Guard
 from whygrad.capture.search import is_a, real
-from whygrad.capture.torch import crossings, functions, measuring
+from whygrad.capture.torch import crossings, functions, measuring, spelling
 from whygrad.capture.torch.elsewhere import listened
 from whygrad.capture.torch.extraction import Departures
 from whygrad.capture.torch.observing import observe
@@ -118,7 +118,8 @@ class Recorder:
         """A tensor made behind our back (`torch.FloatTensor(...)`): its numbers may be known."""
         origin = crossings.origin_of_tensor(self.shadow, tensor)
         if origin is not None:
-            node.kind, node.name, node.inputs = Kind.COPY, "Tensor", ((origin, False, False),)
+            node.kind, node.written, node.inputs = Kind.COPY, "Tensor", ((origin, False, False),)
+            node.name = spelling.canonical(node.written)
             node.code, node.lasti, node.inner = origin.code, origin.lasti, origin.inner
 
     def place(self, node: Node, frame: FrameType | None) -> None:
@@ -137,7 +138,7 @@ class Recorder:
         for value in values:
             if isinstance(value, Tensor):
                 node = self.node_of(value)
-                selects = out_floating and not node.floating and name not in CASTS and name not in ARITHMETIC
+                selects = out_floating and not node.floating and name not in ARITHMETIC
                 found.append((node, value.requires_grad, selects))
             elif is_a(value, float):
                 origin = self.shadow.origin(real(value))
@@ -172,11 +173,12 @@ class Recorder:
             values = (*args, *kwargs.values()) if kwargs else args
             if name in CASTS:
                 values = args[:1]  # What follows only says which type or device is meant.
-            inputs, constant = self.inputs_of(values, floating, name)
+            inputs, constant = self.inputs_of(values, floating, spelling.canonical(name))
             if kind is Kind.COMPUTE and not floating and any(i[0].floating for i in inputs):
                 kind = Kind.DISCRETE
         node = self.shadow.new(kind, name)
         node.inputs, node.constant = tuple(inputs), constant
+        spelling.straighten(node)
         node.floating = floating
         node.requires_grad = out.requires_grad
         node.shape, node.dtype = shape(out), out.dtype
@@ -197,8 +199,8 @@ class Recorder:
 
     def _returns(self, node: Node, code: CodeType) -> None:
         """The user's own call for a new tensor; detaching what has no history is no loss either way."""
-        if node.name != "detach" or any(carries for _, carries, _ in node.inputs):
-            self.results[(code, node.lasti)] = node.name
+        if node.written != "detach" or any(carries for _, carries, _ in node.inputs):
+            self.results[(code, node.lasti)] = node.written
 
     def _chooses(self, code: CodeType, lasti: int, args: Any, kwargs: Any) -> None:
         single = alone(args, kwargs)
@@ -244,7 +246,7 @@ class Recorder:
     def _through_view(self, base: Tensor, node: Node) -> Node:
         """Writing into a view writes into its base."""
         before = self.node_of(base)
-        outer = self.shadow.new(Kind.COMPUTE, node.name)
+        outer = self.shadow.new(Kind.COMPUTE, node.written)
         outer.inputs = ((before, base.requires_grad, False), (node, node.requires_grad, False))
         outer.floating, outer.requires_grad = node.floating, base.requires_grad
         outer.shape, outer.dtype, outer.region = shape(base), base.dtype, node.region

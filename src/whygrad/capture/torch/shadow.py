@@ -13,6 +13,7 @@ import torch
 
 from whygrad.capture.frames import Place
 from whygrad.capture.torch.regions import OpenRegion
+from whygrad.capture.torch.spelling import canonical
 from whygrad.capture.torch.unheard import wrapper
 from whygrad.trace import Kind
 from whygrad.trace.facts import Facts
@@ -29,13 +30,14 @@ class Node:
     __slots__ = (
         "__weakref__", "code", "constant", "deposits", "dtype", "facts", "floating", "hook", "inner", "inputs", "kind",
         "lasti", "name", "off", "overwritten", "parameter", "ref", "region", "requires_grad", "scalar", "serial",
-        "shape", "silenced", "spread", "training",
+        "shape", "silenced", "spread", "training", "written",
     )  # fmt: skip
 
-    def __init__(self, serial: int, kind: Kind, name: str) -> None:
+    def __init__(self, serial: int, kind: Kind, written: str) -> None:
         self.serial = serial
         self.kind = kind
-        self.name = name
+        self.written = written
+        self.name = canonical(written)
         self.code: CodeType | None = None
         self.lasti = 0
         self.inner: Place | None = None
@@ -74,9 +76,9 @@ class Shadow:
         self.wrapped = False
         """There have been tensors whose operations are not torch's own."""
 
-    def new(self, kind: Kind, name: str) -> Node:
+    def new(self, kind: Kind, written: str) -> Node:
         self.serial += 1
-        node = Node(self.serial, kind, name)
+        node = Node(self.serial, kind, written)
         recent = self._recent
         recent.append(weakref.ref(node))
         if len(recent) > MOST_NODES:

@@ -12,7 +12,8 @@ from torch.autograd.graph import GradientEdge
 from whygrad.capture.torch import functions, methods
 from whygrad.capture.torch.parameters import Parameters
 from whygrad.trace import Backward, Graph, Op
-from whygrad.trace.terms import JOINS, PASSING, SCALINGS, SUMS, Term, terms
+from whygrad.trace.operations import JOINS, SCALINGS, SUMS
+from whygrad.trace.terms import PASSING, Term, terms
 
 Tensor = torch.Tensor
 LARGEST = 5_000_000
@@ -20,10 +21,8 @@ LARGEST = 5_000_000
 MOST_TERMS = 12
 MOST_NODES = 20_000
 """Nodes of autograd's graph that are asked whose code they run."""
-SKIPPED = frozenset({"to", "float", "double", "contiguous", "reshape", "view", "expand", "flatten", "ravel"})
+SKIPPED = frozenset({"to", "clone", "reshape", "expand"})
 """Operations that may return their operand itself, and then leave no trace in autograd's graph."""
-RESHAPES = frozenset({"reshape", "view", "flatten", "ravel"})
-NAMES = {"true_divide": "div", "rsub": "rsub", "concat": "cat", "hstack": "cat", "nanmean": "mean", "ravel": "view"}
 
 
 def measure(backward: Backward, loss: Tensor, graph: Graph, root: int, parameters: Parameters) -> None:
@@ -85,12 +84,11 @@ def _edges(graph: Graph, root: int, grad_fn: Any, wanted: set[int]) -> dict[int,
 
 def _matches(op: Op, name: str) -> bool:
     """Whether autograd's node is the one that this operation left."""
-    plain = op.name.strip("_").removeprefix("i" if op.name.startswith("__i") else "")
-    plain = NAMES.get(plain, plain).replace("radd", "add").replace("rmul", "mul").replace("truediv", "div")
-    if op.name in RESHAPES and name.lower().lstrip("_").startswith(("view", "reshape", "unsafeview")):
-        return True
+    node = name.lower().lstrip("_")
+    if op.name == "reshape":
+        return node.startswith(("view", "reshape", "unsafeview"))
     known = op.name in SUMS or op.name in SCALINGS or op.name in PASSING or op.name in JOINS
-    return known and name.lower().startswith(plain)
+    return known and node.startswith("mean" if op.name == "nanmean" else op.name)
 
 
 def _gradient(

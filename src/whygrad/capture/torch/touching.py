@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from whygrad.capture.torch.capture import Capture
 
 Tensor = torch.Tensor
-BLENDS = frozenset({"lerp_", "add_", "__iadd__"})
+BLENDS = frozenset({"lerp", "add"})
 
 
 class Touching:
@@ -36,7 +36,7 @@ class Touching:
         if _initialising(node):
             return
         own = self.capture.parameters.register(tensor).number
-        blended = node.name.removeprefix("_foreach_") in BLENDS or (own in found and len(found) > 1)
+        blended = node.name in BLENDS or (own in found and len(found) > 1)
         site = frames.site(node.code, node.lasti, node.inner)
         self.capture.protocol.copied(tensor, found, site, blended, self.capture.shadow.serial)
 
@@ -58,6 +58,4 @@ class Touching:
 
 
 def _initialising(node: Node) -> bool:
-    return node.name in ("uniform_", "normal_", "zero_", "fill_", "trunc_normal_", "orthogonal_") and not any(
-        operand.parameter is None for operand, _, _ in node.inputs[1:]
-    )
+    return node.name in ("random", "fill") and not any(operand.parameter is None for operand, _, _ in node.inputs[1:])

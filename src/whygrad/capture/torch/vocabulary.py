@@ -55,37 +55,22 @@ STEPPED = frozenset(
     """round sign floor ceil trunc fix sgn heaviside floor_divide __floordiv__ round_ sign_ floor_ ceil_ trunc_
     bucketize searchsorted bernoulli bernoulli_ poisson binomial one_hot""".split()
 )
-ALIASING = frozenset(
-    """detach view squeeze unsqueeze expand expand_as T mT transpose permute narrow select __getitem__ unfold
-    view_as movedim swapaxes unbind split chunk flatten reshape""".split()
-)
+ALIASING = frozenset("detach reshape squeeze unsqueeze expand permute select unfold unbind split".split())
 """Results that share memory with their operand, as a rule: writing to one changes the other."""
 CASTS = frozenset({"to", "type", "float", "double", "half", "bfloat16", "type_as"})
 ARITHMETIC = frozenset(
-    """add sub rsub mul div true_divide pow mse_loss l1_loss smooth_l1_loss huber_loss __rsub__ __radd__ __rmul__
-    __truediv__ __rtruediv__ stack cat sum mean""".split()
+    "add sub rsub mul div pow mse_loss l1_loss smooth_l1_loss huber_loss stack cat sum mean to".split()
 )
-SCALED = frozenset(
-    """add sub rsub mul div true_divide __rsub__ __radd__ __rmul__ __truediv__ __rtruediv__ pow mul_ div_ clamp_
-    __imul__ __itruediv__ fill_""".split()
-)
+"""Operations to which whole numbers and truth values are values like others; elsewhere they choose."""
+SCALED = frozenset({"add", "sub", "rsub", "mul", "div", "reciprocal", "pow", "clamp", "fill"})
 """Operations whose Python number is worth keeping: discount factors, micro-batch counts, limits."""
 PURE = frozenset(
     """detach lerp clamp clip add sub mul div squeeze unsqueeze masked_fill
     _foreach_lerp _foreach_add _foreach_sub _foreach_mul _foreach_div""".split()
 )
 """Operations that people write for their namesakes in place; as a statement they do nothing."""
-RATIOS = frozenset({"exp", "div", "true_divide", "__truediv__"})
 MODAL = frozenset("dropout batch_norm alpha_dropout feature_alpha_dropout dropout1d dropout2d dropout3d".split())
 """Operations that behave differently in training and in evaluation."""
-LAYERS = frozenset(
-    """linear bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d embedding
-    embedding_bag gru lstm rnn_tanh rnn_relu gru_cell lstm_cell rnn_tanh_cell rnn_relu_cell layer_norm batch_norm
-    group_norm rms_norm instance_norm multi_head_attention_forward matmul mm bmm addmm baddbmm addbmm einsum mv
-    __matmul__ __rmatmul__ prelu scaled_dot_product_attention _native_multi_head_attention
-    _transformer_encoder_layer_fwd vmap torch.compile""".split()
-)
-
 _GRADIENTS: Any = (torch.Tensor.grad, torch.Tensor._grad)  # descriptors, whatever the stubs say of them
 _NODE: Any = torch.Tensor.grad_fn
 
