@@ -162,9 +162,12 @@ def _not_finite(trace: Trace) -> Iterator[Gap]:
     broken = {p.id for p in trace.parameters if p.finite is False}
     if broken:
         are = wording.verb(trace, broken, "is", "are")
+        traced = trace.traced_updates >= trace.updates
         yield Gap(
             f"{wording.whom(trace, broken)} {are} not finite: NaN or infinite weights at the last look",
-            "trace every update to see where it begins: --trace always",
+            "no operation of a loss was seen to make them: look at what the weights were set or loaded from"
+            if traced
+            else "trace every update to see where it begins: --trace always",
         )
 
 

@@ -13,7 +13,7 @@ from whygrad.report.model import ZERO, LossRow, MatrixCell, MatrixRow, Parameter
 from whygrad.report.rounds import rounds
 from whygrad.source import expressions, files
 from whygrad.trace import Backward, Copy, Trace
-from whygrad.trace.consumption import consumers
+from whygrad.trace.consumption import consumers, trained
 from whygrad.trace.grouping import modules
 from whygrad.trace.matrix import Cell, Row, matrix
 from whygrad.trace.membership import PERSISTENT
@@ -48,9 +48,10 @@ def build(trace: Trace, findings: list[Finding]) -> Report:
 
 
 def shown(trace: Trace) -> list[int]:
-    """Parameters worth a row: held by an optimizer or reached again and again, as no input is."""
+    """Parameters worth a row: held by an optimizer, trained by hand, or reached again and again, as no input is."""
     deposits = Counter(n for b in trace.backwards for n in b.deposits)
-    return [p.id for p in trace.parameters if p.id in trace.holders or deposits[p.id] >= PERSISTENT]
+    wanted = trace.holders.keys() | trained(trace)
+    return [p.id for p in trace.parameters if p.id in wanted or deposits[p.id] >= PERSISTENT]
 
 
 def _parameters(trace: Trace) -> list[ParameterRow]:

@@ -99,7 +99,7 @@ def _finding(
         f"{who} {wording.verb(trace, parameters, 'follows', 'follow')} old gradients: "
         f"{optimizer.name}.step() applies them again{_when(when)}",
         last.site,
-        f"at update {last.update} {_found_there(most, bool(fresh))}",
+        f"at update {last.update} {_found_there(most, bool(fresh), all_of_them=last.update <= len(steps))}",
         labels,
         "gradients add up until they are cleared; nothing cleared these between two steps."
         + (" They were put there by hand, from tensors that still held the old ones." if carried else ""),
@@ -123,9 +123,10 @@ def _summed(step: Step) -> int:
     return max((len(set(ids)) for ids in step.consumed.values()), default=0)
 
 
-def _found_there(backwards: int, fresh: bool) -> str:
+def _found_there(backwards: int, fresh: bool, *, all_of_them: bool) -> str:
     if not fresh:
         return "no backward came in between"
     if backwards < 2:
         return "it adds a backward to what the step before it has already applied"
-    return f"it sums {backwards} backwards, all but the last of them already applied"
+    count = f"{backwards}" if all_of_them else f"at least {backwards}"
+    return f"it sums {count} backwards, all but the last of them already applied"

@@ -40,7 +40,7 @@ from whygrad.finding import Finding, Label
 from whygrad.trace import Optimizer, Step, Trace
 from whygrad.trace.magnitudes import applied
 from whygrad.trace.spells import Spell, throughout
-from whygrad.trace.unmoved import AT_REST, NEXT_TO_NOTHING, OFTEN, compared, left_alone
+from whygrad.trace.unmoved import AT_REST, NEXT_TO_NOTHING, OFTEN, compared, largest, left_alone
 
 CODE = "WG309"
 NAME = "step-changes-nothing"
@@ -101,6 +101,8 @@ def _part(trace: Trace, optimizer: Optimizer) -> Iterator[Finding]:
 def _not_at_rest(trace: Trace, optimizer: Optimizer, steps: list[Step]) -> list[Step]:
     """Without the steps that have nothing left to change: next to no gradient, at a rate that is not zero."""
     usual = max((applied(trace, s) or 0.0 for s in steps if s.changed), default=0.0)
+    if any(s.changed and s.closure for s in steps):  # Its gradient is the last evaluation's, after the step.
+        usual = max((largest(trace).get(n, 0.0) for n in optimizer.parameters), default=usual)
     least = max(NEXT_TO_NOTHING, AT_REST * usual)
 
     def told(step: Step) -> bool:

@@ -20,7 +20,7 @@ def consumers(trace: Trace, backward: Backward) -> list[Optimizer]:
     if not used:
         used = _next_steps(trace, backward)
     if not used and steps_in_order(trace).after(backward.order) is None and backward.root is not None:
-        wanted = trace.graph.depends(backward.root)
+        wanted = backward.deposits or trace.graph.depends(backward.root)
         used = {o.id for o in trace.optimizers if wanted.intersection(o.parameters)}
     return [o for o in trace.optimizers if o.id in used]
 
@@ -42,7 +42,8 @@ def _next_steps(trace: Trace, backward: Backward) -> set[int]:
         step = steps.after(backward.order)
         if step is None or (following is not None and step.order >= following.order):
             continue
-        if not _cleared(trace, number, backward.order, step.order):
+        concerned = not backward.deposits or not backward.deposits.isdisjoint(trace.optimizers[number].parameters)
+        if concerned and not _cleared(trace, number, backward.order, step.order):
             found.add(number)
     return found
 
@@ -60,11 +61,12 @@ def trained(trace: Trace) -> frozenset[int]:
 
 @worked_out_once
 def by_hand(trace: Trace) -> frozenset[int]:
-    """Parameters outside every optimizer that get gradient and are written to, not copied from others."""
+    """Parameters outside every optimizer that steps, which get gradient and are written to, not copied from others."""
     deposited = {n for b in trace.backwards for n in b.deposits}
     written = {n for c in trace.copies for n in c.into}
     copied = {n for c in trace.copies if c.sources for n in c.into}
-    return frozenset((written & deposited) - copied - set(trace.holders)) | _natural(trace)
+    stepped = {n for optimizer in trace.optimizers if optimizer.steps for n in optimizer.parameters}
+    return frozenset((written & deposited) - copied - stepped) | _natural(trace)
 
 
 @worked_out_once

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from whygrad.trace.ledger import Backward
+from whygrad.trace.site import Site
 from whygrad.trace.spells import Spell
 from whygrad.trace.terms import Term, terms
-from whygrad.trace.trace import Trace
+from whygrad.trace.trace import Trace, worked_out_once
 
 OFTEN = 2
 """Looks in a row at a term without gradient: one may be the first update of something."""
@@ -37,7 +39,7 @@ class Look:
 
 def faded(trace: Trace, backward: Backward, term: Term) -> Faded | None:
     """The part of the run that this backward is in, if the term carries less gradient there than elsewhere."""
-    looks = _looks(trace).get(_place(backward, term), [])
+    looks = _looks(trace).get(_place(trace, backward, term), [])
     index = next((i for i, look in enumerate(looks) if look.backward is backward), None)
     if index is None:
         return None
@@ -92,10 +94,25 @@ def _find_looks(trace: Trace) -> dict[object, list[Look]]:
             for term in terms(graph, backward.root):
                 depends = frozenset[int]().union(*(graph.depends(op) for op in term.ops))
                 look = Look(backward, term.reach(graph) & held, depends & held)
-                out.setdefault(_place(backward, term), []).append(look)
+                out.setdefault(_place(trace, backward, term), []).append(look)
     return out
 
 
-def _place(backward: Backward, term: Term) -> object:
-    """Its place in the sum that it is a summand of: what stands there may be made on another line now and then."""
+def _place(trace: Trace, backward: Backward, term: Term) -> object:
+    """Its place in the sum that it is a summand of: what stands there may be made on another line now and then.
+
+    So may a whole loss, if one expression takes the place of another once and for all.
+    """
+    if term.operand is None and backward.site in _replaced(trace):
+        return backward.site
     return backward.site, term.operand or term.site
+
+
+@worked_out_once
+def _replaced(trace: Trace) -> frozenset[Site | None]:
+    """Calls of backward that one loss comes to up to some update, and another one from then on."""
+    made: dict[Site | None, list[Site | None]] = {}
+    for backward in trace.rooted:
+        if backward.how == "backward" and backward.root is not None:
+            made.setdefault(backward.site, []).append(trace.graph[backward.root].site)
+    return frozenset(site for site, places in made.items() if sum(a != b for a, b in pairwise(places)) == 1)

@@ -53,11 +53,12 @@ def unexplained(trace: Trace) -> set[int]:
 
 @worked_out_once
 def orphans(trace: Trace) -> dict[int, list[Backward]]:
-    """Parameters outside every optimizer that gradient keeps arriving at."""
+    """Parameters that no optimizer ever held and gradient keeps arriving at."""
     arrived: dict[int, list[Backward]] = {}
     for backward in trace.rooted:
         for number in backward.deposits:
-            if number not in trace.holders and trace.parameter(number).requires_grad:
+            parameter = trace.parameter(number)
+            if number not in trace.holders and parameter.requires_grad and not parameter.consumed:
                 arrived.setdefault(number, []).append(backward)
     return {n: found for n, found in arrived.items() if len(found) >= PERSISTENT or trace.parameter(n).replaced}
 

@@ -216,14 +216,18 @@ def _case(
     lost = set[int]().union(*numbers.values())
     taken = set[int]().union(*(used.ids[loss, n] for n in numbers))
     step = used.step[loss, min(numbers)]
-    looks = [(b.update + 1, b.id in lost) for b in trace.backwards if b.id in lost | taken]
+    updates: dict[int, bool] = {}  # An update of several backwards keeps the last of them.
+    for found in trace.backwards:
+        if found.id in lost | taken:
+            updates[found.update + 1] = updates.get(found.update + 1, False) or found.id in lost
+    looks = list(updates.items())
     when = spell(looks, MOSTLY, against=2)
     if when is None:
         if len(lost) < OFTEN or 2 * len(lost) < len(taken):
             return None
-        found = between(looks)
-        assert found is not None
-        when = Spell(found.first, found.last, None, None, found.times, found.looks)
+        part = between(looks)
+        assert part is not None
+        when = Spell(part.first, part.last, None, None, part.times, part.looks)
     optimizer = trace.optimizers[step.optimizer]
     return Discarded(backward, clear, step, optimizer, set(numbers), len(lost), len(taken), when)
 

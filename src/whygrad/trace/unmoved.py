@@ -61,7 +61,7 @@ def moving(trace: Trace) -> frozenset[int]:
 def _as_at_first(trace: Trace, number: int, least: float) -> bool:
     parameter = trace.parameter(number)
     lasting = parameter.vain >= LONG and parameter.vain >= MOST * parameter.consumed
-    return lasting and _largest(trace).get(number, 0.0) > least
+    return lasting and largest(trace).get(number, 0.0) > least
 
 
 def _all_idle(trace: Trace, part: set[int], idle: set[int]) -> set[int]:
@@ -73,11 +73,11 @@ def _all_idle(trace: Trace, part: set[int], idle: set[int]) -> set[int]:
 def _least(trace: Trace, optimizer: Optimizer) -> float:
     """The gradient that would have to move something, by what moves the others."""
     others = [n for n in optimizer.parameters if not trace.parameter(n).vain]
-    return max(NEXT_TO_NOTHING, AT_REST * max((_largest(trace).get(n, 0.0) for n in others), default=0.0))
+    return max(NEXT_TO_NOTHING, AT_REST * max((largest(trace).get(n, 0.0) for n in others), default=0.0))
 
 
 @worked_out_once
-def _largest(trace: Trace) -> dict[int, float]:
+def largest(trace: Trace) -> dict[int, float]:
     """By parameter: the largest gradient that was seen on it."""
     out: dict[int, float] = {}
     for backward in trace.backwards:

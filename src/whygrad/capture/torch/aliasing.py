@@ -46,8 +46,10 @@ class Aliasing:
         out = []
         for path, numbers in apart.items():
             pairs = [
-                (len(numbers & n), other) for other, n in plain.items() if numbers & n and not _nested(path, other)
-            ]
+                (len(numbers & n), other)
+                for other, n in plain.items()
+                if numbers & n and not numbers < n and not _nested(path, other) and not _last(other).isdigit()
+            ]  # What is a part of another network, and nothing besides, is one of its layers.
             if pairs:
                 most = max(count for count, _ in pairs)
                 other = min((o for count, o in pairs if count == most), key=lambda o: (o.startswith("self"), len(o)))

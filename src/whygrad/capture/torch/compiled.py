@@ -20,7 +20,7 @@ from whygrad.capture import detours, frames, standins
 from whygrad.capture.detours import Detours, Function
 from whygrad.capture.search import attributes, is_a
 from whygrad.capture.torch import functions, modules, threads
-from whygrad.capture.torch.parameters import shape
+from whygrad.capture.torch.parameters import continuous, shape
 from whygrad.trace import Kind
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class Compiled:
             *((recorder.node_of(tensor), True, False) for tensor in reached),
             *((recorder.node_of(tensor), False, False) for tensor in others),
         )
-        node.floating, node.requires_grad = out.is_floating_point(), out.requires_grad
+        node.floating, node.requires_grad = continuous(out), out.requires_grad
         node.shape, node.dtype = shape(out), out.dtype
         if not out.requires_grad and not functions.recorded():
             node.region = recorder.regions.current()

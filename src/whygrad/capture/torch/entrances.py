@@ -18,7 +18,7 @@ from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
 from whygrad.capture.torch import functions, modules
 from whygrad.capture.torch.hooks import real
-from whygrad.capture.torch.parameters import shape
+from whygrad.capture.torch.parameters import continuous, shape
 from whygrad.capture.torch.recording import Recorder
 from whygrad.capture.torch.shadow import Node
 from whygrad.trace import Kind
@@ -156,7 +156,7 @@ class Entrances:
                 inputs.append((inner, False, False))
             node = recorder.shadow.new(kind, cls.__name__)
             node.inputs = tuple(inputs)
-            node.floating, node.requires_grad = tensor.is_floating_point(), tensor.requires_grad
+            node.floating, node.requires_grad = continuous(tensor), tensor.requires_grad
             node.shape, node.dtype = shape(tensor), tensor.dtype
             if kind is Kind.FUNCTION and not tensor.requires_grad and not functions.recorded():
                 node.region = recorder.regions.current()

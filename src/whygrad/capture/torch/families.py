@@ -29,6 +29,12 @@ class Family:
         if fresh:
             self._known = 0
 
+    def let_go(self, tensor: Any) -> None:
+        """Whoever is known stays a member, by number."""
+        if self._has(tensor):
+            self.update()
+            del self._members[id(tensor)]
+
     def _has(self, tensor: Any) -> bool:
         known = self._members.get(id(tensor))
         return known is not None and known() is tensor
@@ -54,15 +60,21 @@ class Families:
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
         self._found: dict[int, tuple[weakref.ref[Any], int, Family]] = {}
+        self._all: list[Family] = []
+
+    def let_go(self, tensor: Any) -> None:
+        for family in self._all:
+            family.let_go(tensor)
 
     def around(self, enclosing: tuple[Any, ...], now: int) -> Family | None:
         """The family of these modules, innermost first; what the outermost holds is read once in an update."""
         if not enclosing:
             return None
         outermost = enclosing[-1]
-        ref, read, family = self._found.get(id(outermost), (None, -1, Family(self._parameters)))
-        if ref is None or ref() is not outermost:
+        ref, read, family = self._found.get(id(outermost), (None, -1, None))
+        if family is None or ref is None or ref() is not outermost:
             read, family = -1, Family(self._parameters)
+            self._all.append(family)
         if read != now:
             family.add(modules.parameters(outermost))
             self._found[id(outermost)] = (weakref.ref(outermost), now, family)

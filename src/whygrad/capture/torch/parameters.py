@@ -191,6 +191,11 @@ def _nothing() -> None:
     """Stands for a tensor that was let go."""
 
 
+def continuous(tensor: torch.Tensor) -> bool:
+    """Of real or complex numbers, so that gradient can pass."""
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
 def shape(tensor: torch.Tensor) -> tuple[int, ...]:
     try:
         sizes = tuple(tensor.shape)

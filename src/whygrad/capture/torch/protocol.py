@@ -122,11 +122,12 @@ class Protocol:
         return held
 
     def refresh(self, held: Held, optimizer: Any) -> None:
-        """Read the parameter groups again; they may have grown."""
-        count = sum(len(group["params"]) for group in groups(optimizer))
-        if held.known and len(held.known) == count:
-            return
+        """Read the parameter groups again; they may have grown, or hold others."""
         tensors = [p for group in groups(optimizer) for p in group["params"] if isinstance(p, Tensor)]
+        if tensors and len(held.known) == len(tensors):
+            pairs = zip(held.known, tensors, strict=True)
+            if all(known.ref() is tensor for known, tensor in pairs):
+                return
         held.known = [self.parameters.register(p) for p in tensors]
         held.groups = tuple(
             tuple(self.parameters.register(p).number for p in group["params"] if isinstance(p, Tensor))

@@ -17,7 +17,7 @@ from whygrad.capture.torch import crossings, functions, measuring, spelling
 from whygrad.capture.torch.elsewhere import listened
 from whygrad.capture.torch.extraction import Departures
 from whygrad.capture.torch.observing import observe
-from whygrad.capture.torch.parameters import Parameters, shape
+from whygrad.capture.torch.parameters import Parameters, continuous, shape
 from whygrad.capture.torch.picking import alone
 from whygrad.capture.torch.regions import Regions
 from whygrad.capture.torch.shadow import Node, Shadow
@@ -87,7 +87,7 @@ class Recorder:
             number = self.parameters.number(tensor)
             node = self.shadow.new(Kind.INPUT if number is None else Kind.PARAMETER, "input")
             node.parameter = number
-            node.floating = tensor.is_floating_point()
+            node.floating = continuous(tensor)
             node.requires_grad = tensor.requires_grad
             node.shape, node.dtype = shape(tensor), tensor.dtype
             if number is not None:
@@ -158,7 +158,7 @@ class Recorder:
             return
         made: dict[bool, Node] = {}
         for tensor in outputs:
-            floating = tensor.is_floating_point()
+            floating = continuous(tensor)
             node = made.get(floating)
             if node is None:
                 node = made[floating] = self._node(name, kind, args, kwargs, tensor, floating, frame)
@@ -225,7 +225,7 @@ class Recorder:
             return
         if not isinstance(target, Tensor):
             return
-        node = self._node(name, Kind.COMPUTE, args, kwargs, target, target.is_floating_point(), frame)
+        node = self._node(name, Kind.COMPUTE, args, kwargs, target, continuous(target), frame)
         if self.on_change(target, node, frame):
             return
         written = self.parameters.written(target)
@@ -296,7 +296,7 @@ class Recorder:
         node.inputs, node.constant = tuple(inputs), not inputs
         if not any(i[0].floating for i in node.inputs) and not node.constant:
             node.kind = Kind.COMPUTE if node.inputs else Kind.INPUT
-        node.floating, node.requires_grad = out.is_floating_point(), out.requires_grad
+        node.floating, node.requires_grad = continuous(out), out.requires_grad
         node.shape, node.dtype = shape(out), out.dtype
         self.place(node, frame)
         if node.requires_grad and not node.inputs:

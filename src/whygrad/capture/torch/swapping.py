@@ -32,6 +32,8 @@ def follow(always: Detours, capture: Capture) -> None:
 
 def _let_go(capture: Capture, tensors: list[torch.Tensor]) -> None:
     """A tensor that is swapped is another one afterwards: what was known of its values is void."""
+    for tensor in tensors:
+        capture.touching.families.let_go(tensor)
     capture.parameters.let_go(tensors)
     capture.sampling.give_up()
     capture.gradients.lent.clear()

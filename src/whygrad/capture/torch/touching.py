@@ -26,7 +26,7 @@ class Touching:
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
-        self._families = Families(capture.parameters)
+        self.families = Families(capture.parameters)
 
     def written(self, tensor: Tensor, node: Node, operands: list[Node]) -> None:
         found: set[int] = set()
@@ -54,7 +54,7 @@ class Touching:
         known.used = True
         self.capture.weights.used(known)
         if known.family is None:
-            known.family = self._families.around(enclosing_modules(sys._getframe(1)), self.capture.clock.now)
+            known.family = self.families.around(enclosing_modules(sys._getframe(1)), self.capture.clock.now)
 
 
 def _initialising(node: Node) -> bool:

@@ -14,7 +14,7 @@ from whygrad.capture import detours, standins
 from whygrad.capture.detours import Detours, Function
 from whygrad.capture.guard import Guard
 from whygrad.capture.torch import functions
-from whygrad.capture.torch.parameters import shape
+from whygrad.capture.torch.parameters import continuous, shape
 from whygrad.capture.torch.recording import Recorder
 from whygrad.trace import Kind
 
@@ -48,7 +48,7 @@ def _mapped(recorder: Recorder, given: list[Any], out: Any, frame: FrameType) ->
         if isinstance(tensor, Tensor):
             node = recorder.shadow.new(Kind.COMPUTE, name)
             node.inputs = inputs
-            node.floating, node.requires_grad = tensor.is_floating_point(), tensor.requires_grad
+            node.floating, node.requires_grad = continuous(tensor), tensor.requires_grad
             node.shape, node.dtype = shape(tensor), tensor.dtype
             if not tensor.requires_grad and not functions.recorded():
                 node.region = recorder.regions.current()
