@@ -176,6 +176,16 @@ def _unaccounted(trace: Trace, findings: list[Finding]) -> Iterator[Gap]:
     explained = {name for finding in findings for name in finding.parameters}
     silent = {n for n in _expected(trace) - moving(trace) if trace.parameter(n).name not in explained}
     silent -= originals(trace).keys()
+    late = {n for n in silent if trace.parameter(n).unwatched and not trace.parameter(n).consumed}
+    if late:
+        joined = wording.verb(trace, late, "joined its", "joined their")
+        yield Gap(
+            f"whether {wording.whom(trace, late)} {wording.verb(trace, late, 'is', 'are')} trained is not known: "
+            f"{wording.verb(trace, late, 'it', 'they')} {joined} optimizer between two looks, and had no gradient "
+            "at those that came later",
+            "look at every update: --trace always",
+        )
+    silent -= late
     left, back = silent - unmoved(trace), silent & unmoved(trace)
     if back:
         yield _put_back(trace, back)

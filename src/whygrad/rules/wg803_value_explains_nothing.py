@@ -4,6 +4,7 @@ Explained variance compares the error of the value function with the spread of t
 than predicting the mean. A critic that stays there gives the policy no baseline. Often predictions and targets are
 lined up wrongly (one is transposed, shuffled or shifted by a step), or the critic does not see what decides the return.
 
+Where the policy earns more than it did at first, nothing is said: what is left of the returns' variance may be noise.
 Check that prediction and target belong to the same state, the target's scale, and the critic's learning rate.
 
 ```python bad
@@ -48,6 +49,7 @@ from whygrad import wording
 from whygrad.finding import Finding
 from whygrad.trace import Op, Trace
 from whygrad.trace.anatomy import behind_shaping
+from whygrad.trace.earnings import earnings, improved
 from whygrad.trace.errors import errors
 from whygrad.trace.evaluations import Evaluation, evaluations
 
@@ -63,6 +65,8 @@ LATE = 40
 """Updates after which an evaluation counts: before that every critic is untrained."""
 OFTEN = 4
 """Late evaluations that are needed."""
+BETTER = 0.5
+"""Of the deviation of what was earned at first: who earns so much more has learned something, and the critic helped."""
 SETTLED = 2.0
 """Mean squared error over the target's variance: the critic has found the mean and nothing else."""
 STEPS = 4
@@ -80,9 +84,16 @@ def check(trace: Trace) -> Iterator[Finding]:
             continue
         parts = [_explained(e.op) for e in late]
         settled = all(e.op.facts is not None and (e.op.facts.missed or 0.0) <= SETTLED for e in late)
-        if settled and median(parts) <= NOTHING and max(parts) <= CHANCE and _value_error(trace, last):
+        nothing = settled and median(parts) <= NOTHING and max(parts) <= CHANCE and _value_error(trace, last)
+        if nothing and not _learned(trace, group, late):
             said.add(last.op.site)
             yield _finding(trace, last, late)
+
+
+def _learned(trace: Trace, group: list[Evaluation], late: list[Evaluation]) -> bool:
+    """Where more is earned than before, what is left of the returns' variance may be nothing but noise."""
+    before = earnings(trace.graph, [e.backward for e in group if e.backward.update < LATE])
+    return bool(improved(before, earnings(trace.graph, [e.backward for e in late]), BETTER))
 
 
 def _compares(op: Op) -> bool:

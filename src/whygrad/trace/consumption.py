@@ -86,7 +86,7 @@ def _natural(trace: Trace) -> frozenset[int]:
 
 @worked_out_once
 def missing(trace: Trace) -> frozenset[int]:
-    """Parameters that a stepping optimizer holds and whose gradient never came."""
+    """Parameters that a stepping optimizer holds and whose gradient never came, where all of its steps are known."""
     reached: set[int] = set()
     for backward in trace.rooted:
         assert backward.root is not None
@@ -98,7 +98,10 @@ def missing(trace: Trace) -> frozenset[int]:
     return frozenset(
         p.id
         for p in trace.parameters
-        if p.id in stepping and p.requires_grad and (not p.consumed or (p.grad == "zero" and p.id not in reached))
+        if p.id in stepping
+        and p.requires_grad
+        and not p.unwatched
+        and (not p.consumed or (p.grad == "zero" and p.id not in reached))
     )
 
 

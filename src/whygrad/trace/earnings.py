@@ -60,10 +60,18 @@ def _targets(graph: Graph, root: int) -> Iterator[tuple[Op, Earned]]:
 
 
 def _met(graph: Graph, op: Op) -> Iterator[tuple[Op, Earned]]:
-    """Data at the line that compares it with a prediction. A bootstrapped target rises with the network's values."""
+    """Data at the line that compares it with a prediction, takes a baseline off it, or adds a discounted value.
+
+    A bootstrapped target rises with the network's own values.
+    """
     data = [found for operand, found in graph.operands(op) if not op.passes(operand)]
+    data = data if op.requires_grad else data[:1]
     if op.facts is not None and op.facts.goal is not None and len(data) == 1 and not of_network(graph, data[0].id):
         yield from _seen(op, op.facts.goal)
+    if op.facts is not None and len(op.facts.averages) == len(op.inputs):
+        for operand, average in zip(op.inputs, op.facts.averages, strict=True):
+            if operand.op in graph.ops and not of_network(graph, operand.op):
+                yield op, Earned(average, abs(average))
 
 
 def _seen(op: Op, average: float | None) -> Iterator[tuple[Op, Earned]]:

@@ -49,6 +49,8 @@ class Facts:
     """How far the values lie from `average`, `weight` or `goal`."""
     addends: tuple[float, float] | None = None
     """Of a sum of two constants: their largest magnitudes."""
+    averages: tuple[float, ...] = ()
+    """Of the same: their means."""
     divergence: float | None = None
     """Of a ratio: the estimate of the KL divergence between the old and the new policy."""
     mean: float | None = None
@@ -58,4 +60,4 @@ class Facts:
     gap: float | None = None
     """Of an error: the mean distance between prediction and target."""
     goal: float | None = None
-    """Of an error: the target's mean."""
+    """Of an error: the target's mean. Of a difference of constants: that of what the other one is taken off from."""

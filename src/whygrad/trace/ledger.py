@@ -90,6 +90,8 @@ class Parameter:
     """Only some of its values were compared."""
     same_memory: tuple[int, ...] = ()
     """Other parameters that live in the very same memory."""
+    unwatched: int = 0
+    """Steps of its optimizer, before the first look at it, at which it may have been there already."""
     lost: bool = False
     """No variable or attribute of the user's was seen to lead to it."""
 

@@ -117,6 +117,7 @@ def _parameter(known: Known) -> Parameter:
         sampled=known.sampled,
         same_memory=tuple(sorted(known.same_memory)),
         lost=not known.name,
+        unwatched=known.unwatched,
     )
 
 

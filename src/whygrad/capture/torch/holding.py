@@ -98,6 +98,8 @@ class Held:
     traced_steps: int = 0
     looks: int = 0
     """Its steps at which the gradients were looked at."""
+    looked: int = 0
+    """The latest of them."""
     parameters: tuple[int, ...] = ()
     groups: tuple[tuple[int, ...], ...] = ()
     """The same by parameter group."""

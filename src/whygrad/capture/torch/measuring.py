@@ -50,7 +50,8 @@ def measure(node: Node, args: Any, kwargs: dict[str, Any], out: Tensor, *, atten
     if kwargs.get("reduction") == "sum":
         facts(node).summed = True
     reader = READERS.get(name)
-    if attentive and reader is not None and (out.requires_grad or reader is _added) and 0 < out.numel() <= LARGEST:
+    heard = out.requires_grad or reader is _added or (reader is _explained and out.dim() > 0)
+    if attentive and reader is not None and heard and 0 < out.numel() <= LARGEST:
         reader(node, [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)], out)
     look_for_special(node, out)
 
@@ -176,6 +177,8 @@ def _added(node: Node, pair: list[Tensor], out: Tensor) -> None:
     if not out.requires_grad:
         if len(pair) == 2 and out.dim():
             facts(node).addends = (_largest(pair[0]), _largest(pair[1]))
+            means = (methods.number(methods.double(methods.detach(value)).mean()) for value in pair)
+            facts(node).averages = tuple(means)
     elif node.scalar is not None and math.isclose(node.scalar, GAUSSIAN, rel_tol=1e-6) and out.dim() > 1:
         facts(node).mean = methods.number(methods.double(methods.detach(out)).sum(-1).mean())
 
@@ -196,8 +199,16 @@ def _undecided(node: Node, operands: list[Tensor], out: Tensor) -> None:
     facts(node).undecided = methods.number(share)
 
 
-def _explained(node: Node, pair: list[Tensor], _: Tensor) -> None:
-    """A prediction against its target: the part of the target's variance that it accounts for."""
+def _explained(node: Node, pair: list[Tensor], out: Tensor) -> None:
+    """A prediction against its target: the part of the target's variance that it accounts for.
+
+    Of a difference of constants, what something is taken off from: a reward, less its baseline.
+    """
+    if not out.requires_grad:
+        if node.name == "sub" and pair and pair[0].is_floating_point():
+            values = methods.detach(pair[0])
+            facts(node).goal, facts(node).deviation = methods.number(values.mean()), _deviation(values)
+        return
     if len(pair) != 2 or pair[0].shape != pair[1].shape or pair[0].requires_grad == pair[1].requires_grad:
         return
     prediction, target = (methods.double(methods.detach(p)) for p in (pair if pair[0].requires_grad else pair[::-1]))

@@ -54,6 +54,7 @@ class Known:
     loaded: bool = False
     derived_from: tuple[int, ...] = ()
     version: int = -1
+    unwatched: int = 0
     """Of its values, when a step first looked at it: whoever writes in place moves it on."""
     deposits: list[int] = field(default_factory=list)
     """Backwards that deposited since the gradient was last cleared."""

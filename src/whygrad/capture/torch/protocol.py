@@ -211,7 +211,9 @@ class Protocol:
             known.wanted = known.asks or (known.wanted and known.looked)
             if not known.looked:
                 known.looked = True
+                known.unwatched = held.steps - held.looked - 1 if held.looks > 1 else 0
                 known.version = -1 if tensor.is_inference() else tensor._version
+        held.looked = held.steps
 
     def _post_step(self, optimizer: Any, *_: Any) -> None:
         held, self._evaluating = self._evaluating, None
