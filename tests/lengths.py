@@ -32,7 +32,7 @@ MEANT = {
     "WG103/good.py": "its target is never refreshed, which a longer run proves",
     "frac_floor_division/bad.py": "beyond its schedule the learning rate is negative",
     "frac_floor_division/good.py": "beyond its schedule the learning rate is negative",
-    "scaler_collapsed/bad.py": "the factor falls to zero, and steps are no longer left out: a warning instead of an error",
+    "scaler_collapsed/bad.py": "the factor falls to zero, and steps are left out no more: a warning, no error",
     "td_lambda_segments/good.py": "its schedule ends at update 150, and the critic learns no more",
     "trap_cleanrl_ppo_buffers/good.py": "beyond its schedule the learning rate is negative",
     "trap_td3_delayed_after_warmup/good.py": "its replay buffer is full",

@@ -61,7 +61,7 @@ def test_what_holds_for_a_part_of_the_run(
     cut: str, cleared: str, expected: tuple[str, int] | None, nursery: Nursery
 ) -> None:
     code = LATE.replace("CUT", cut).replace("CLEARED", cleared)
-    ended = lengths.ended(lengths.Case("late", "bad.py", {"bad.py": code}), {"bad.py": code}, nursery)
+    ended = lengths.ended(lengths.Case("late", "bad.py", {"bad.py": code}), {"bad.py": code}, nursery, 1)
     assert ended is not None
     assert {(code, line) for code, _, _, line in ended.found} == ({expected} if expected is not None else set())
 
