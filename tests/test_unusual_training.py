@@ -183,3 +183,19 @@ def test_who_joined_while_nobody_looked_is_not_called_untrained(tmp_path: Path) 
     assert [f.message for f in report.findings if f.loud] == []
     assert report.verdict == "incomplete"
     assert "joined their optimizer between two looks" in report.gaps[0].what
+
+
+def test_an_optimizer_that_steps_another_one_does_so_in_its_place(tmp_path: Path) -> None:
+    script = """
+        class Outer(torch.optim.Optimizer):
+            def __init__(self, params):
+                super().__init__(params, {})
+                self.inner = torch.optim.SGD(self.param_groups[0]["params"], lr=0.01)
+
+            def step(self, closure=None):
+                self.inner.step()
+
+        opt = Outer(net.parameters())
+        """
+    report = run(tmp_path, dedent(script) + loop(10))
+    assert (report.verdict, report.findings) == ("healthy", [])

@@ -57,9 +57,12 @@ def check(trace: Trace) -> Iterator[Finding]:
     for optimizer in trace.optimizers:
         if optimizer.twice and optimizer.steps:
             yield _finding(trace, optimizer, optimizer, set(optimizer.twice), optimizer.steps)
+    nested = {(step.within, step.optimizer) for step in trace.steps}  # One that steps another does so in its place.
     for index, second in enumerate(trace.optimizers):
         for first in trace.optimizers[:index]:
             both = set(first.parameters) & set(second.parameters)
+            if {(first.id, second.id), (second.id, first.id)} & nested:
+                continue
             shared, times = _same_gradient(trace, first, second, both)
             if shared and times > 1:
                 yield _finding(trace, first, second, shared, times)

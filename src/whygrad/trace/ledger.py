@@ -272,6 +272,8 @@ class Step:
     """Who asked for it."""
     closure: bool = False
     """It evaluated the loss itself, so `consumed` is what it found before."""
+    within: int | None = None
+    """The optimizer that takes this step as a part of its own."""
     inside: bool = False
     """It ran in a hook of the backward whose gradient it used."""
     rounded_away: float | None = None

@@ -89,21 +89,22 @@ class ShadowMode(TorchFunctionMode):
             self.hooked = True
         if kind is not Role.IGNORE and not torch._C._are_functorch_transforms_active():
             self.calls += 1
-            self._record(func, types, args, kwargs, out, frame)
+            strange = bool(types) or kind is Role.COPY  # Of what is copied torch tells no types.
+            self._record(func, strange, args, kwargs, out, frame)
         return out
 
     def something_new(self) -> None:
         """An operation from a place that was not known."""
         self.long_at = self.calls + REPEATED
 
-    def _record(self, func: Any, types: Any, args: Any, kwargs: Any, out: Any, frame: FrameType) -> None:
+    def _record(self, func: Any, strange: bool, args: Any, kwargs: Any, out: Any, frame: FrameType) -> None:
         self.hooked = self.hooked or _packing(True) is not None
         self.pause.begin()
         taken = self.guard.alone.acquire(timeout=LONGEST_WAIT)
         try:
             if self.calls >= self.long_at:
                 self.on_long()
-            if types or listened() or profiled():  # The shape of such a tensor would be the user's own function's.
+            if strange or listened() or profiled():  # The shape of such a tensor would be the user's own function's.
                 unheard(self.recorder.record, func, args, kwargs, out, frame)
             else:
                 self.recorder.record(func, args, kwargs, out, frame)

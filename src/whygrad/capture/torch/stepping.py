@@ -51,10 +51,13 @@ class Stepping:
         thread, asking = self._asking
         if self.running is None or thread != threading.get_ident():
             return False
-        frame: FrameType | None = sys._getframe()
-        while frame is not None and id(frame) != asking:  # An optimizer may differentiate in its own step.
-            frame = frame.f_back
-        return frame is None
+        return not _waits(asking)  # An optimizer may differentiate in its own step.
+
+    def _around(self) -> int | None:
+        """The optimizer in whose step another one's begins."""
+        thread, asking = self._asking
+        outer = self.running
+        return outer.optimizer if outer is not None and thread == threading.get_ident() and _waits(asking) else None
 
     def before(self, held: Held, closure: bool, frame: FrameType) -> None:
         capture = self.capture
@@ -76,6 +79,7 @@ class Stepping:
         capture.parameters.stepped(held.known)
         capture.gradients.settle()
         step = capture.protocol.consumption(held, frame, capture.shadow.serial, closure)
+        step.within = self._around()
         if capture.differentiating.inside:
             capture.backwards.consumed_early(step)
         capture.errors.stepped(held, frame)
@@ -137,3 +141,11 @@ class Stepping:
             for held in self.capture.protocol.optimizers:
                 held.next_look = 0
                 held.attend()
+
+
+def _waits(asking: int) -> bool:
+    """Whether the frame of this identity is still on the stack."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and id(frame) != asking:
+        frame = frame.f_back
+    return frame is not None

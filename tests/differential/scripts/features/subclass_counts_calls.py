@@ -31,6 +31,7 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
 scale = torch.ones(1).as_subclass(Logged).requires_grad_()
 for update in range(25):
     x = torch.randn(4, 3).as_subclass(Logged)
+    torch.as_tensor(x, dtype=torch.float32)
     out = net(x) * scale
     loss = (out - 1.0).pow(2).mean()
     optimizer.zero_grad()
