@@ -100,7 +100,8 @@ def _loss(trace: Trace, backward: Backward) -> LossRow:
     for module, numbers in members.items():
         reached = backward.deposits.intersection(numbers)
         if reached:
-            trains[module] = f"{len(reached)}/{len(numbers)}" + (" (discarded)" if reached <= thrown else "")
+            in_vain = " (discarded)" if reached <= thrown else "" if reached & trained(trace) else " (unused)"
+            trains[module] = f"{len(reached)}/{len(numbers)}{in_vain}"
         elif op is not None and trace.graph.depends(op.id).intersection(numbers):
             others[module] = _why_not(trace, numbers)
     steps = steps_using(trace, backward.id)

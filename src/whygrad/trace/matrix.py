@@ -100,8 +100,10 @@ def _fill(
     if part is not None and backward.squares:
         cell.norm = math.sqrt(sum(backward.squares.get((part.op, n), 0.0) for n in numbers))
         cell.share = 1.0
-        if not cell.norm and not _ever(trace, alike(trace, backward), part, numbers):
-            return  # Connected, and the gradient is exactly zero every time: the term does not train it.
+        measured = alike(trace, backward)
+        everywhere = [n for group in modules(trace).values() for n in group]
+        if not cell.norm and not _ever(measured, trace, part, numbers) and _ever(measured, trace, part, everywhere):
+            return  # Connected, and the gradient is exactly zero every time it trains others.
     row.cells[module] = cell
 
 
@@ -126,8 +128,8 @@ def _names(trace: Trace) -> dict[int, str]:
     return {optimizer.id: optimizer.name for optimizer in trace.optimizers}
 
 
-def _ever(trace: Trace, mine: list[Backward], part: Term, numbers: list[int]) -> bool:
-    """Whether the term gave the module any gradient in some other measured backward of the loss."""
+def _ever(mine: list[Backward], trace: Trace, part: Term, numbers: list[int]) -> bool:
+    """Whether the term gave any of these a gradient in some measured backward of the loss."""
     for backward in mine:
         if backward.squares and backward.root is not None and backward.root in trace.graph.ops:
             for other in terms(trace.graph, backward.root):
