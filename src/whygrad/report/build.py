@@ -12,7 +12,7 @@ from whygrad.report.listing import listings
 from whygrad.report.model import ZERO, LossRow, MatrixCell, MatrixRow, ParameterRow, Report
 from whygrad.report.rounds import rounds
 from whygrad.source import expressions, files
-from whygrad.trace import Backward, Copy, Trace
+from whygrad.trace import Backward, Copy, Optimizer, Trace
 from whygrad.trace.consumption import consumers, trained
 from whygrad.trace.grouping import modules
 from whygrad.trace.matrix import Cell, Row, matrix
@@ -91,6 +91,12 @@ def _losses(trace: Trace) -> list[LossRow]:
     return [_loss(trace, backward) for backward in list(latest.values())[:MOST_LOSSES]]
 
 
+def _users(trace: Trace, backward: Backward) -> list[Optimizer]:
+    """Of those that would have used its gradient, the ones that hold some of what it arrived at, if any does."""
+    found = consumers(trace, backward)
+    return [o for o in found if not backward.deposits.isdisjoint(o.parameters)] or found
+
+
 def _loss(trace: Trace, backward: Backward) -> LossRow:
     op = trace.graph.ops.get(backward.root) if backward.root is not None else None
     members = modules(trace)
@@ -106,7 +112,7 @@ def _loss(trace: Trace, backward: Backward) -> LossRow:
             others[module] = _why_not(trace, numbers)
     steps = steps_using(trace, backward.id)
     consumed: dict[str, None] = {}
-    for optimizer in consumers(trace, backward):
+    for optimizer in _users(trace, backward):
         site = next((s.site for s in reversed(steps) if s.optimizer == optimizer.id), None)
         consumed[f"{optimizer.name}.step" + (f" :{site.line}" if site is not None else "")] = None
     split = terms(trace.graph, op.id) if op is not None else []

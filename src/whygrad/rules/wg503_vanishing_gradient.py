@@ -70,7 +70,8 @@ def check(trace: Trace) -> Iterator[Finding]:
         if when is not None:
             faded = [(b, layers) for b, layers in group if when.first <= b.update + 1 <= when.last]
             found = _finding(trace, *faded[-1], len(faded), when)
-            yield wording.past(found, when) if when.over else found
+            late = when.over or when.before is not None  # Depth fades from the start; what fades later has arrived.
+            yield wording.past(found, when) if late else found
 
 
 def _fades(layers: list[Layer]) -> bool:

@@ -20,7 +20,7 @@ def consumers(trace: Trace, backward: Backward) -> list[Optimizer]:
     if not used:
         used = _next_steps(trace, backward)
     if not used and steps_in_order(trace).after(backward.order) is None and backward.root is not None:
-        wanted = backward.deposits or trace.graph.depends(backward.root)
+        wanted = trace.graph.depends(backward.root)
         used = {o.id for o in trace.optimizers if wanted.intersection(o.parameters)}
     return [o for o in trace.optimizers if o.id in used]
 
@@ -42,8 +42,7 @@ def _next_steps(trace: Trace, backward: Backward) -> set[int]:
         step = steps.after(backward.order)
         if step is None or (following is not None and step.order >= following.order):
             continue
-        concerned = not backward.deposits or not backward.deposits.isdisjoint(trace.optimizers[number].parameters)
-        if concerned and not _cleared(trace, number, backward.order, step.order):
+        if not _cleared(trace, number, backward.order, step.order):
             found.add(number)
     return found
 
