@@ -199,3 +199,62 @@ def test_an_optimizer_that_steps_another_one_does_so_in_its_place(tmp_path: Path
         """
     report = run(tmp_path, dedent(script) + loop(10))
     assert (report.verdict, report.findings) == ("healthy", [])
+
+
+REINFORCE = """
+opt = torch.optim.Adam(net.parameters())
+
+
+def lost(gain):
+    return gain.neg()
+
+
+for i in range(30):
+    dist = torch.distributions.Categorical(logits=net(torch.randn(16, 4)))
+    action = dist.sample()
+    returns = 1.0 + torch.rand(16)
+    log_prob = dist.log_prob(action)
+    loss = {loss}
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "(-returns * log_prob).mean()",
+        "sum(-g * p for g, p in zip(returns, log_prob))",
+        "(log_prob * (returns * -1.0)).sum()",
+        "(lost(returns) * log_prob).mean()",
+        "-(returns * log_prob).mean()",
+    ],
+)
+def test_the_minus_may_stand_on_any_factor(loss: str, tmp_path: Path) -> None:
+    assert [f.message for f in run(tmp_path, REINFORCE.format(loss=loss)).findings if f.loud] == []
+
+
+@pytest.mark.parametrize("loss", ["(returns * log_prob).mean()", "-(-returns * log_prob).mean()"])
+def test_two_of_them_are_none(loss: str, tmp_path: Path) -> None:
+    (finding,) = [f for f in run(tmp_path, REINFORCE.format(loss=loss)).findings if f.loud]
+    assert finding.code == "WG409"
+
+
+@pytest.mark.parametrize("moved", ['.to("cpu")', ".float()", ""])
+def test_a_module_that_was_moved_is_not_trained_by_that(moved: str, tmp_path: Path) -> None:
+    script = f"""
+        critic = nn.Linear(4, 1){moved}
+        opt = torch.optim.Adam(net.parameters())
+        for i in range(40):
+            s, reward = torch.randn(16, 4), torch.randn(16)
+            dist = torch.distributions.Categorical(logits=net(s))
+            value = critic(s).squeeze(-1)
+            policy_loss = -(dist.log_prob(dist.sample()) * (reward - value).detach()).mean()
+            loss = policy_loss + 0.5 * (value - reward).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """
+    (finding,) = [f for f in run(tmp_path, script).findings if f.loud]
+    assert (finding.code, finding.parameters) == ("WG109", ["critic.weight", "critic.bias"])

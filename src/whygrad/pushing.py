@@ -15,7 +15,7 @@ from whygrad.trace.entropy_estimates import scores_own_draw
 from whygrad.trace.graph import Graph, Kind
 from whygrad.trace.likeness import score_like
 from whygrad.trace.losses import latest
-from whygrad.trace.operations import CONTRACTIONS, NEGATING, PRODUCTS, SUMS
+from whygrad.trace.operations import CONTRACTIONS, NEGATING, PRODUCTS, SCALINGS, SHAPING, SUMS
 from whygrad.trace.ratios import ratios
 from whygrad.trace.signs import signed
 from whygrad.trace.trace import worked_out_once
@@ -93,7 +93,7 @@ def _score(graph: Graph, backward: Backward, op: Op, sign: int, surrogates: set[
     if len(carrying) != 1 or len(weights) != 1:
         return
     policy = _policy(graph, carrying[0].op, surrogates)
-    if sign * policy <= 0:
+    if sign * policy * _turn(graph, weights[0].op) <= 0:
         return
     named = _meaning(graph, op, weights[0].op)
     if named:
@@ -112,6 +112,20 @@ def _policy(graph: Graph, number: int, surrogates: set[int]) -> int:
         return -sign
     likely = score_like(graph, op.id) and op.name in ("gather", "log_softmax", "sub", "select")
     return sign if op.id in surrogates or likely else 0
+
+
+def _turn(graph: Graph, number: int) -> int:
+    """-1 for a weight that has a minus of its own (`-g * log_prob`), else 1."""
+    op, sign = graph.ops.get(number), 1
+    while op is not None and (op.name in SHAPING or op.name in SCALINGS):
+        values = [i.op for i in op.inputs if not i.selector]
+        scaled = op.name in SCALINGS
+        called = expressions.targets(op.site) if op.site is not None else []
+        if not values or (scaled and len(values) > 1) or any(GAINS.search(name) for name in called):
+            break  # What goes by the name of a gain is one with all that it is made of.
+        sign = -sign if op.name in NEGATING or (scaled and op.scalar is not None and op.scalar < 0) else sign
+        op = graph.ops.get(values[0])
+    return sign
 
 
 def _meaning(graph: Graph, op: Op, weight: int) -> str:

@@ -60,12 +60,17 @@ def trained(trace: Trace) -> frozenset[int]:
 
 @worked_out_once
 def by_hand(trace: Trace) -> frozenset[int]:
-    """Parameters outside every optimizer that steps, which get gradient and are written to, not copied from others."""
-    deposited = {n for b in trace.backwards for n in b.deposits}
-    written = {n for c in trace.copies for n in c.into}
+    """Parameters outside every optimizer that steps, which are written to after gradient came, and not from others.
+
+    What `module.to(device)` writes comes before."""
+    deposited: dict[int, int] = {}
+    for backward in trace.backwards:
+        for number in backward.deposits:
+            deposited.setdefault(number, backward.order)
+    written = {n for c in trace.copies for n in c.into if c.order > deposited.get(n, c.order)}
     copied = {n for c in trace.copies if c.sources for n in c.into}
     stepped = {n for optimizer in trace.optimizers if optimizer.steps for n in optimizer.parameters}
-    return frozenset((written & deposited) - copied - stepped) | _natural(trace)
+    return frozenset(written - copied - stepped) | _natural(trace)
 
 
 @worked_out_once

@@ -48,7 +48,7 @@ class Recorder:
         """Where operations have run; their codes live in `ran`, or in modules that do not go away."""
         self.on_place: Callable[[], None] = lambda: None
         self.on_use: Callable[[int], None] = lambda _: None
-        self.on_write: Callable[[Tensor, Node, list[Node]], None] = lambda *_: None
+        self.on_write: Callable[[Tensor, Node, list[Node], FrameType], None] = lambda *_: None
         self.on_freeze: Callable[[Tensor, bool, FrameType], None] = lambda *_: None
         self.on_gradient_read: Callable[[Tensor, Any], None] = lambda *_: None
         self.on_gradient_write: Callable[[Tensor, Any, FrameType], None] = lambda *_: None
@@ -230,7 +230,7 @@ class Recorder:
             return
         written = self.parameters.written(target)
         if written is not None:
-            self.on_write(written, node, [i[0] for i in node.inputs[1:]])
+            self.on_write(written, node, [i[0] for i in node.inputs[1:]], frame)
             return
         self._replace(target, node)
         base = target._base

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from whygrad.capture.torch.capture import Capture
 
 Tensor = torch.Tensor
+_MOVING = torch.nn.Module._apply.__code__
+"""`module.to(device)` and its kin write every parameter back as it was."""
 BLENDS = frozenset({"lerp", "add"})
 
 
@@ -28,12 +30,12 @@ class Touching:
         self.capture = capture
         self.families = Families(capture.parameters)
 
-    def written(self, tensor: Tensor, node: Node, operands: list[Node]) -> None:
+    def written(self, tensor: Tensor, node: Node, operands: list[Node], frame: FrameType) -> None:
         found: set[int] = set()
         for operand in operands:
             found |= sources(operand)
         self.capture.errors.overwrote(tensor, node)
-        if _initialising(node):
+        if _initialising(node) or frame.f_code is _MOVING:
             return
         own = self.capture.parameters.register(tensor).number
         blended = node.name in BLENDS or (own in found and len(found) > 1)
