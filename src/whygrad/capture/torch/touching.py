@@ -35,12 +35,15 @@ class Touching:
         for operand in operands:
             found |= sources(operand)
         self.capture.errors.overwrote(tensor, node)
-        if _initialising(node) or frame.f_code is _MOVING:
+        if _initialising(node):
             return
-        own = self.capture.parameters.register(tensor).number
+        known = self.capture.parameters.register(tensor)
+        own, loaded = known.number, known.loaded
         blended = node.name in BLENDS or (own in found and len(found) > 1)
         site = frames.site(node.code, node.lasti, node.inner)
         self.capture.protocol.copied(tensor, found, site, blended, self.capture.shadow.serial)
+        if frame.f_code is _MOVING:
+            known.loaded = loaded
 
     def froze(self, tensor: Tensor, on: bool, frame: FrameType) -> None:
         known = self.capture.parameters.register(tensor)
