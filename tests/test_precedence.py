@@ -20,6 +20,10 @@ def test_a_consequence_of_the_same_parameters_is_passed_over_in_any_order() -> N
     assert _codes(cause, consequence) == _codes(consequence, cause) == ["WG409"]
 
 
+def test_a_warning_does_not_take_an_error_away() -> None:
+    assert _codes(_finding("WG409", "a", severity="warning"), _finding("WG801", "a")) == ["WG409", "WG801"]
+
+
 def test_other_parameters_are_another_matter() -> None:
     assert _codes(_finding("WG409", "a"), _finding("WG801", "b")) == ["WG409", "WG801"]
 

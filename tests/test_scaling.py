@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import pytest
 import torch
@@ -14,7 +15,7 @@ from whygrad.capture.torch.naming import MOST_LOOKS, Naming
 from whygrad.engine import diagnose
 from whygrad.source import files, positions
 from whygrad.source.covering import covering
-from whygrad.trace import Backward, Graph, Kind, Op, Step, Trace
+from whygrad.trace import Backward, Graph, Kind, Op, Step, Trace, earnings
 from whygrad.trace.anatomy import adds_scaled_network, heads, of_network, summands
 from whygrad.trace.consumption import consumers
 from whygrad.trace.deadline import Deadline, TimeUpError, within
@@ -64,6 +65,40 @@ def test_a_chain_may_be_asked_about_at_each_of_its_links(looked: list[int]) -> N
         for number in graph.ops:
             adds_scaled_network(graph, number)
         return looked[0]
+
+    assert visited(100 * MORE) <= ROOM * MORE * visited(100)
+
+
+def scored(length: int) -> Graph:
+    """An episode: every log-probability is weighed by a return, which holds all the later rewards."""
+    graph = Graph()
+    graph.add(Op(1, "input", Kind.PARAMETER, parameter=0, requires_grad=True))
+    graph.add(Op(2, "linear", inputs=(Input(1, carries=True),), requires_grad=True, layer=True))
+    last, terms, number = graph.add(Op(3, "input", Kind.INPUT)).id, [], 4
+    for _ in range(length):
+        graph.add(Op(number, "input", Kind.INPUT))
+        last = graph.add(Op(number + 1, "add", inputs=(Input(number), Input(last)))).id
+        factors = (Input(2, carries=True), Input(last))
+        terms.append(graph.add(Op(number + 2, "mul", inputs=factors, requires_grad=True)).id)
+        number += 3
+    graph.add(Op(number, "stack", inputs=tuple(Input(n, carries=True) for n in terms), requires_grad=True))
+    return graph
+
+
+def test_what_an_episode_earns_is_looked_up_once(looked: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    met = [0]
+
+    def counting(graph: Graph, op: Op) -> Iterator[Any]:
+        met[0] += 1
+        return iter(())
+
+    monkeypatch.setattr(earnings, "_met", counting)
+
+    def visited(length: int) -> int:
+        graph = scored(length)
+        looked[0] = met[0] = 0
+        earnings.earnings(graph, [Backward(1, None, max(graph.ops))])
+        return looked[0] + met[0]
 
     assert visited(100 * MORE) <= ROOM * MORE * visited(100)
 

@@ -1,14 +1,14 @@
 """Cause before consequence: what is not said where something is found that explains it.
 
 One table, whatever the order of the rules and the length of the run. A consequence is passed over where its cause
-stands in the same report, concerns some of the same parameters, and is not suppressed.
+stands in the same report, is no less severe, concerns some of the same parameters, and is not suppressed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from whygrad.finding import Finding
+from whygrad.finding import SEVERITIES, Finding
 
 CAUSES: Mapping[str, tuple[str, ...]] = {
     "WG308": ("WG314",),  # Rollouts by weights that are not refreshed: the copy that stands still is the same copy.
@@ -23,4 +23,5 @@ def causes_only(findings: list[Finding]) -> list[Finding]:
 
 def _explains(cause: Finding, finding: Finding) -> bool:
     leads = cause.loud and cause.code in CAUSES.get(finding.code, ())
-    return leads and not set(cause.parameters).isdisjoint(finding.parameters)
+    weighs = SEVERITIES.index(cause.severity) <= SEVERITIES.index(finding.severity)
+    return leads and weighs and not set(cause.parameters).isdisjoint(finding.parameters)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from statistics import fmean
 
-from whygrad.trace.anatomy import formula, head, of_network
+from whygrad.trace.anatomy import formula, heads, of_network
 from whygrad.trace.errors import errors
 from whygrad.trace.graph import Graph, Op
 from whygrad.trace.ledger import Backward
@@ -38,7 +38,11 @@ def earnings(graph: Graph, backwards: Iterable[Backward]) -> Earnings:
 
 
 def _weights(graph: Graph, root: int) -> Iterator[tuple[Op, Earned]]:
-    """The constant factors of a loss, and the data that came in behind them: rewards, returns."""
+    """The constant factors of a loss, and the data that came in behind them: rewards, returns.
+
+    Of an episode all in one walk: each return holds all the later rewards.
+    """
+    weights: list[int] = []
     for product in formula(graph, root):
         factors = [(product.passes(operand), found) for operand, found in graph.operands(product)]
         if product.name not in PRODUCTS or [passes for passes, _ in factors].count(False) != 1 or len(factors) != 2:
@@ -47,10 +51,11 @@ def _weights(graph: Graph, root: int) -> Iterator[tuple[Op, Earned]]:
         facts = product.facts
         if facts is not None and facts.weight is not None and not of_network(graph, weight.id):
             yield from _seen(product, facts.weight)
-        for op in head(graph, weight.id, gradient=False):
-            if op.facts is not None and not op.inputs:
-                yield from _seen(op, op.facts.average)
-            yield from _met(graph, op)
+        weights.append(weight.id)
+    for op in heads(graph, dict.fromkeys(weights), gradient=False):
+        if op.facts is not None and not op.inputs:
+            yield from _seen(op, op.facts.average)
+        yield from _met(graph, op)
 
 
 def _targets(graph: Graph, root: int) -> Iterator[tuple[Op, Earned]]:

@@ -60,7 +60,7 @@ class Families:
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
         self._found: dict[int, tuple[weakref.ref[Any], int, Family]] = {}
-        self._all: list[Family] = []
+        self._all: weakref.WeakSet[Family] = weakref.WeakSet()
 
     def let_go(self, tensor: Any) -> None:
         for family in self._all:
@@ -74,7 +74,7 @@ class Families:
         ref, read, family = self._found.get(id(outermost), (None, -1, None))
         if family is None or ref is None or ref() is not outermost:
             read, family = -1, Family(self._parameters)
-            self._all.append(family)
+            self._all.add(family)
         if read != now:
             family.add(modules.parameters(outermost))
             self._found[id(outermost)] = (weakref.ref(outermost), now, family)
